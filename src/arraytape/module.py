@@ -17,7 +17,7 @@ import numpy as np
 from ._record.stack import only_recorders
 from ._util import nest
 from ._util.blocks import Profiled
-from ._util.container_kinds import keep_whole
+from ._util.container_kinds import declare_leaf_class
 from ._util.errors import entrance, failure, user_line
 from ._util.html import facts_table
 from .variable import AllOrNone, Variable, detached
@@ -257,7 +257,7 @@ def run_call(self: Any, *args: Any, **keywords: Any) -> Any:
     return self.call(*args, **keywords)
 
 
-keep_whole(Module)  # not a nesting, even if the subclass is a dataclass
+declare_leaf_class(Module)  # not a nesting, even if the subclass is a dataclass
 
 Found = tuple[str, "Variable | Module"]
 Seen = dict[int, Any]  # objects by id(), kept alive: the id of a freed object may be used again

@@ -11,8 +11,8 @@ import numpy as np
 from ._array.array import KEPT, Array, wrap
 from ._array.views import keep_data, peek, recorded_copy
 from ._define.docstrings import SYMBOLS
-from ._record.mode_stack import MODES, meet
-from ._record.stack import new_value_id, recorders, tell_assigned
+from ._record.mode_stack import MODES, notify_access
+from ._record.stack import new_value_id, notify_assigned, recorders
 from ._storage.storage import holds_kind, storage_of
 from ._util.errors import describe, layout_text, user_line
 from ._util.html import facts_table
@@ -449,9 +449,9 @@ class Variable(Array):
             When shape, dtype or device would change.
         """
         if MODES:
-            meet(self)
+            notify_access(self)
         data = own_data(self._fitting(self._host_data(value)))
-        tell_assigned(self, value)
+        notify_assigned(self, value)
         with REPLACING:
             self._data = data
         return self
@@ -459,7 +459,7 @@ class Variable(Array):
     def _own(self, value: Array) -> None:
         """Replace the value by that of an Array whose memory nothing else refers to, without a copy."""
         data = self._fitting(value)._data
-        tell_assigned(self, value)
+        notify_assigned(self, value)
         with REPLACING:
             self._data = data
 
@@ -565,7 +565,7 @@ class Variable(Array):
 
     def _replace(self, before: RawArray, data: RawArray, value: Operand) -> bool:
         """Replace the data ``before`` and return True; return False if another thread replaced it."""
-        tell_assigned(self, value)
+        notify_assigned(self, value)
         with REPLACING:
             if self._data is not before:
                 return False

@@ -9,7 +9,7 @@ import numpy as np
 
 from arraytape._exits import modes
 from arraytape._numpy_api import exact, implementations
-from arraytape._record.mode_stack import MODE_STACK, MODES, NO_MODES, OP_BUILTINS, turn_test
+from arraytape._record.mode_stack import MODE_STACK, MODES, NO_MODES, OP_BUILTINS, update_modes_test
 from arraytape._record.stack import EMPTY, OPEN, STACK, recorders
 from arraytape._storage.batched.batched_data import ACTIVE
 from arraytape._storage.storage import DEFAULT
@@ -49,7 +49,7 @@ def tidy_up():
     OPEN.clear()
     MODE_STACK.set(NO_MODES)
     MODES.clear()
-    turn_test()
+    update_modes_test()
     ACTIVE.set(())
     _context.ENTERED.set(frozenset())
     PACKING.set(None)

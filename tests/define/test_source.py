@@ -75,7 +75,7 @@ def function(x, /):
                 note_cut(NAME, (answer,), (t_x,), (x,))
         else:
             if OPEN:
-                elsewhere((t_x,))
+                notify_other_threads((t_x,))
             if AWAITED:
                 note_cut(NAME, (answer,), (t_x,), (x,))
     elif UNSTARTED:

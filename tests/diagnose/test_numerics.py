@@ -8,7 +8,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import GradientTape, diagnose
-from arraytape._tape.guard import tell_once
+from arraytape._tape.guard import log_guarded_rerun
 from arraytape.testing import storages
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -292,7 +292,7 @@ def test_nans_of_a_tape_that_cannot_answer_is_an_error():
 
 # --- the log ------------------------------------------------------------------------------------------
 def test_the_first_guarded_rerun_of_a_process_is_logged(caplog):
-    tell_once.cache_clear()
+    log_guarded_rerun.cache_clear()
     with caplog.at_level(logging.INFO, "arraytape"):
         for _ in range(2):
             tape, y, x = plain(lambda x: xp.where(x > 0.0, xp.sqrt(x), 0.0), 0.0, 4.0)

@@ -51,18 +51,18 @@ def real_parts(y):
 @pytest.fixture
 def unknown(monkeypatch):
     """The ops whose index sets were given up, where those of their inputs were known."""
-    found, of_known = [], index_sets.IndexSets.of_known
+    found, sets_of_results = [], index_sets.IndexSets.sets_of_results
 
     def looked_up(self, record):
         try:
-            return of_known(self, record)
+            return sets_of_results(self, record)
         except index_sets.Unknown:
             known = [self.held[value_id] for value_id in inputs_of(record) if value_id in self.held]
             if not any(isinstance(sets, index_sets.Spread) for sets in known):
                 found.append(getattr(getattr(plan_of(record), "op", None), "name", record[0]))
             raise
 
-    monkeypatch.setattr(index_sets.IndexSets, "of_known", looked_up)
+    monkeypatch.setattr(index_sets.IndexSets, "sets_of_results", looked_up)
     return found
 
 

@@ -12,7 +12,7 @@ from arraytape._array.exits import LEFT, LeftRecord
 from arraytape._array.views import location
 from arraytape._exits.messages import exit_text
 from arraytape._record.plan import PLANS, Plan, Record, Structural, inputs_of, results_of
-from arraytape._record.stack import BaseRecorder, Recorder, tell
+from arraytape._record.stack import BaseRecorder, Recorder, add_structural_record
 
 
 def follow(recorder: Recorder, *arrays: Array) -> None:
@@ -104,4 +104,4 @@ class Strict(OpCounts):
 
 if TYPE_CHECKING:
     recorders: list[Recorder] = [OpCounts(), OpTimes(), Lineage(), Strict()]
-    tell(BaseRecorder(), ())  # type: ignore[arg-type]  # it does not say what record does
+    add_structural_record(BaseRecorder(), ())  # type: ignore[arg-type]  # it does not say what record does

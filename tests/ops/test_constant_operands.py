@@ -17,7 +17,7 @@ FREE = {("linalg.solve", "x2"), ("solve_again", "x2")}
 
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
 def test_a_plan_has_the_rules_of_followed_inputs_alone(op):
-    for plan in (*op.plans, *op.wides):
+    for plan in (*op.plans, *op.fitting_plans):
         if not op.joint:
             assert all(plan.followed[pull.at - 2] for pull in plan.pulls)
 

@@ -86,10 +86,10 @@ def check_jacobian(programs, program, monkeypatch):
     if f(xp.asarray(x, copy=True)).size < 2:
         return
     with monkeypatch.context() as patch:
-        patch.setattr(jacobian, "by_rows", None)
+        patch.setattr(jacobian, "rows_one_by_one", None)
         found = xp.jacobian(f)(x)
     with monkeypatch.context() as patch:
-        patch.setattr(jacobian, "largest_of", lambda records: None)
+        patch.setattr(jacobian, "largest_kept_size", lambda records: None)
         expected = xp.jacobian(f)(x)
     close(found, np.asarray(expected))
 

@@ -18,7 +18,7 @@ from numpydoc.validate import validate
 import arraytape as xp
 from arraytape import _numpy_hook, checkpoint, diagnose, interop, nn, optimizers, testing
 from arraytape._define import docstrings
-from arraytape._define.docstrings import TAKES, docstring, source_line
+from arraytape._define.docstrings import TAKES, op_docstring, source_line
 from arraytape._record.op import REGISTRY, Op
 from arraytape._storage.info import Info
 from helpers.namespace_ops import namespace_ops, recorded_ops
@@ -361,7 +361,7 @@ def test_an_ops_own_entries_take_the_place_of_the_tables():
     text = inspect.getdoc(own)
     if docstrings.INDENTED:  # as that of a function at the top level of a module
         text = text.replace("\n", "\n    ")
-    composed = docstring(REGISTRY["sum"], inspect.signature(own), text)
+    composed = op_docstring(REGISTRY["sum"], inspect.signature(own), text)
     page = NumpyDocString(composed)
     assert [(p.name, p.type) for p in page["Parameters"]] == [
         ("x", "xp.Array"), ("axis", "int, default: 0"), ("dtype", "dtype | None, default: None"),
@@ -375,12 +375,12 @@ def test_an_op_without_any_docstring_says_its_name():
     assert REGISTRY["exp"].doc in xp.exp.__doc__
     op = REGISTRY["cos"]
     signature = inspect.signature(op.public)
-    assert docstring(op, signature, None).startswith("Compute the cosine of each element")
+    assert op_docstring(op, signature, None).startswith("Compute the cosine of each element")
 
 
 def test_an_op_without_a_rule_says_so():
     op = Op("ruleless", "primitive", ("x",))
-    text = docstring(op, inspect.signature(lambda x: x), "What it computes.")
+    text = op_docstring(op, inspect.signature(lambda x: x), "What it computes.")
     assert "Derivative: no rule is declared" in text
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import GradientTape, TapeWarning
-from arraytape._record.stack import OPEN, elsewhere, recorders
+from arraytape._record.stack import OPEN, notify_other_threads, recorders
 
 
 def in_thread(work):
@@ -95,7 +95,7 @@ def test_nobody_is_told_once_no_tape_is_open(x):
     assert len(OPEN) == 1
     del tape
     gc.collect()
-    elsewhere(())
+    notify_other_threads(())
     assert not OPEN
     with GradientTape():
         assert len(OPEN) == 1

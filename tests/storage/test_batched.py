@@ -44,8 +44,8 @@ def both(tape, y, sources):
     """The Jacobian's rows by one batched pass, and row by row."""
     request = differentiation.Differentiation(tape._recording, [y], sources)
     rows = math.prod(y.shape)
-    at_once = jacobian.at_once(request, y, rows, 1, rows)
-    by_rows = jacobian.by_rows(request, rows, lambda i: jacobian.unit_seed(y, i, 1))
+    at_once = jacobian.rows_in_batches(request, y, rows, 1, rows)
+    by_rows = jacobian.rows_one_by_one(request, rows, lambda i: jacobian.unit_seed(y, i, 1))
     return zip(at_once, by_rows, strict=True)
 
 
@@ -198,7 +198,7 @@ def test_hessians_of_programs_by_one_pass_and_by_rows(name, monkeypatch):
 
     x = xp.asarray([0.7, 0.3, 1.2])
     found = np.asarray(xp.hessian(f)(x))
-    monkeypatch.setattr(jacobian, "largest_of", lambda records: None)
+    monkeypatch.setattr(jacobian, "largest_kept_size", lambda records: None)
     np.testing.assert_allclose(found, np.asarray(xp.hessian(f)(x)), rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(found, found.T, rtol=1e-10, atol=1e-6)  # float32 in one of them
 
@@ -293,14 +293,14 @@ def test_each_elementwise_rule_carries_the_diagonal_alone(name, monkeypatch):
 
 
 def test_a_rule_of_the_users_own_goes_row_by_row(monkeypatch):
-    from arraytape._define.words import UNARY, publish
+    from arraytape._define.words import UNARY, publish_op
     from arraytape._record.op import REGISTRY, Op
 
     monkeypatch.setattr(
         "arraytape._storage.numpy_storage.NumPyStorage.function", function_with_doubled()
     )
     op = Op("doubled", "primitive", ("x",))
-    public = publish(op, UNARY, "Twice x.")
+    public = publish_op(op, UNARY, "Twice x.")
     try:
         shapes = []
 

@@ -17,14 +17,14 @@ def small_blocks(monkeypatch):
         monkeypatch.setattr(blockwise, name, value)
     monkeypatch.setattr(numpy_namespace, "SMALL", 0)  # a sum's cotangent is one number, repeated
     found = {"cut": 0}
-    run = blockwise.Cut.write_blocks
+    run = blockwise.BlockwiseCall.write_blocks
 
     def counted(self, rule, into, size):
         done = run(self, rule, into, size)
         found["cut"] += done
         return done
 
-    monkeypatch.setattr(blockwise.Cut, "write_blocks", counted)
+    monkeypatch.setattr(blockwise.BlockwiseCall, "write_blocks", counted)
     return found
 
 

@@ -273,7 +273,7 @@ def pull_view_in_place(at: Cotangents, record: Record) -> None:
     if type(g) is ndarray and len(path) == 1 and root in at.followed:
         kind, argument = path[0]
         if kind is GETITEM:
-            buffer = at.in_hand(root)
+            buffer = at.owned_sum(root)
             if buffer is None and root not in at.cotangents:
                 buffer = zeros(shape, g.dtype)
                 at.give_buffer(root, buffer)
@@ -296,7 +296,7 @@ def pull_put_in_place(at: Cotangents, record: Record) -> None:
     Copy this view as the cotangent of ``value``; then set it to 0, which gives the cotangent of ``old``.
     """
     _, new, old, value, path, key, shape, dtype, _, _, _ = record
-    buffer = at.take_in_hand(new)
+    buffer = at.take_owned_sum(new)
     if buffer is None:
         pull_put(at, record)
         return
@@ -330,7 +330,7 @@ def pull_add_in_place(at: Cotangents, record: Record) -> None:
         if old in at.followed:
             at.lend_contribution(old, g)  # not given, since the cotangent of ``value`` may be g
         return
-    buffer = at.take_in_hand(new)
+    buffer = at.take_owned_sum(new)
     if buffer is None:
         pull_add(at, record)
         return

@@ -21,7 +21,7 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 from .._record.stack import AWAITED, UNSTARTED, new_value_id
-from .._util.source_locations import NO_NAMES, Place, frame_that_counts
+from .._util.source_locations import NO_NAMES, Place, innermost_outside_frame
 from .array import IS_VIEW, Array
 
 MANY = 64  # the greatest length of ``Cut.value_ids``
@@ -97,7 +97,7 @@ def note_cut(
     else:
         forget_gone()
         return
-    frame = frame_that_counts()
+    frame = innermost_outside_frame()
     code, instruction = (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
     used = Cut(new_value_id(), name, (), code, instruction)
     cut, before, taken = used, list[int](), [value_id for value_id in value_ids if value_id]

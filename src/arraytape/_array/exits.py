@@ -18,7 +18,14 @@ from weakref import WeakValueDictionary, ref
 import numpy as np
 
 from .._record.plan import Structural
-from .._record.stack import OPEN, Recorder, elsewhere, new_value_id, recorders, tell
+from .._record.stack import (
+    OPEN,
+    Recorder,
+    add_structural_record,
+    new_value_id,
+    notify_other_threads,
+    recorders,
+)
 from .._util.errors import numpys_function
 from .._util.source_locations import Stack, cut_stack, stack_here
 from .array import Array
@@ -52,7 +59,7 @@ def leave_tapes(x: Array, how: str) -> Any:
     if value_id:
         stack = recorders()
         if OPEN and not stack:
-            elsewhere((value_id,))
+            notify_other_threads((value_id,))
         followers = [recorder for recorder in stack if value_id in recorder.followed]
         if followers:
             function = numpys_function()
@@ -75,7 +82,7 @@ def pass_on_exit(
     """Record that the value ``value_id`` was converted to untracked data; ``stack`` is the location."""
     for recorder in recorders:
         left = (LEFT.number, new_value_id(), value_id, how, cut_stack(stack, recorder.frames), data)
-        tell(recorder, left)
+        add_structural_record(recorder, left)
         recorder.notice(LEFT, left)
 
 

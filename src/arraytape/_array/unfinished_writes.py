@@ -12,9 +12,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._record.mode_stack import MODES, tell_written
+from .._record.mode_stack import MODES, notify_written
 from .._record.plan import Structural
-from .._record.stack import OPEN, elsewhere, new_value_id, recorders, tell
+from .._record.stack import (
+    OPEN,
+    add_structural_record,
+    new_value_id,
+    notify_other_threads,
+    recorders,
+)
 from .._util.errors import describe, user_line
 from .array import Array
 from .views import location
@@ -56,10 +62,10 @@ def unfinished(x: Array | None, written_id: int) -> None:
     what = Unfinished(f"{describe(x)} at {user_line()}")
     for recorder in followers:
         record = (UNFINISHED.number, root._value_id, old, written_id, what)
-        tell(recorder, record)
+        add_structural_record(recorder, record)
         recorder.notice(UNFINISHED, record)
     if OPEN and not stack:
-        elsewhere((old, written_id))
+        notify_other_threads((old, written_id))
 
 
 def put_in_place(x: Array, data: RawArray, value_id: int, state: int) -> None:
@@ -71,7 +77,7 @@ def put_in_place(x: Array, data: RawArray, value_id: int, state: int) -> None:
         x._data, x._value_id, x._state = before
         raise
     if MODES:
-        tell_written(x)
+        notify_written(x)
 
 
 # The rule of an unfinished write drops the cotangent.  A gradient that needs the cotangent raises an

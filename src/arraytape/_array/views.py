@@ -39,8 +39,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._record.mode_stack import MODES, meet
-from .._record.stack import AWAITED, OPEN, active, elsewhere, new_value_id, recorders, tell
+from .._record.mode_stack import MODES, notify_access
+from .._record.stack import (
+    AWAITED,
+    OPEN,
+    active,
+    add_structural_record,
+    new_value_id,
+    notify_other_threads,
+    recorders,
+)
 from .._storage.batched.batched_data import Batched
 from .._storage.storage import storage_of
 from .._util.attach import attach_method
@@ -92,7 +100,7 @@ def alias(x: Array, kind: str, argument: Any) -> Array | None:
     Return None if the step has to copy the data.
     """
     if MODES:
-        meet(x)
+        notify_access(x)
     if type(x) is not Array:
         x = x._snapshot()
     if x._value_id < 0:
@@ -136,9 +144,9 @@ def recorded_copy(x: Array, data: RawArray) -> Array:
     followers = [recorder for recorder in recorders() if value_id in recorder.followed]
     copy = wrap(data, new_value_id() if followers else 0)
     for recorder in followers:
-        tell(recorder, view_record(copy._value_id, value_id, data.shape, ()))
+        add_structural_record(recorder, view_record(copy._value_id, value_id, data.shape, ()))
     if value_id and OPEN and not recorders():
-        elsewhere((value_id,))
+        notify_other_threads((value_id,))
     if AWAITED and not followers:
         note_cut("copy", (copy,), (value_id,), (x,))
     return copy
@@ -239,7 +247,7 @@ def sync_view(x: Array) -> int:
                 recorder.record((VIEW.number, view_id, root_id, root._data.shape, view.path))
                 followed.add(view_id)
     elif OPEN:  # this thread has no recorder: notify tapes of other threads that follow ``root``
-        elsewhere((root_id,))
+        notify_other_threads((root_id,))
     return view_id
 
 
@@ -261,7 +269,7 @@ def current_id(x: Array) -> int:
 def ensure_id(x: Array) -> int:
     """Return the id of the value of x, which is no view; assign a new id if the value has none."""
     if MODES:
-        meet(x)
+        notify_access(x)
     if not x._value_id:
         with MOVING:
             if not x._value_id:
@@ -274,7 +282,7 @@ def ensure_id(x: Array) -> int:
 def current(x: Array) -> tuple[int, Any]:
     """Return the id of an Array's value, or 0 if no tape follows it, and the up-to-date raw data."""
     if MODES:
-        meet(x)
+        notify_access(x)
     value_id = x._value_id
     if value_id < 0:
         value_id = x._sync()
@@ -284,7 +292,7 @@ def current(x: Array) -> tuple[int, Any]:
 def peek(x: Array) -> Any:
     """Return the up-to-date raw data of an Array.  Do not notify tapes of a read of a Variable."""
     if MODES:
-        meet(x)
+        notify_access(x)
     return refresh(x) if x._state & IS_VIEW else x._data
 
 
@@ -295,7 +303,7 @@ def keep_data(x: Array) -> Any:
     The table in the docstring of the module lists the cases.
     """
     if MODES:
-        meet(x)
+        notify_access(x)
     data = x._data
     if x._state & IS_VIEW:
         root = x._view.root

@@ -1,1 +1,1 @@
-"""Functions with a user-defined derivative, and functions that run again in the backward pass."""
+"""Functions whose derivative the user defines, and functions that run again in the backward pass."""

@@ -20,7 +20,7 @@ from .._tape.hidden_axes import sum_over_surplus, surplus_of, with_hidden_axes
 from .._util import nest
 from .._util.errors import describe, user_line
 from .._util.nest import Nesting
-from .private_handles import Arguments, Form, as_private_array, check_results, display_name
+from .private_handles import Arguments, GradientForm, as_private_array, check_results, display_name
 from .recorded_calls import CUSTOM, FORWARD, Call, Layout, may_record_gradients, publish
 from .recorder import OnCapture, RefuseChanged, Trace, run_hidden
 
@@ -82,7 +82,7 @@ def custom_gradient(f: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[P,
     name = f"custom_gradient({display_name(f)})"
 
     def call_with_grad_fn(*args: Any, **keywords: Any) -> tuple[Any, Any]:
-        return pair_of(name, f(*args, **keywords))
+        return checked_pair(name, f(*args, **keywords))
 
     @functools.wraps(f)
     def custom_function(*args: Any, **keywords: Any) -> Any:
@@ -153,15 +153,18 @@ def call_with_rule(
 ) -> Any:
     """Call ``f``, which returns ``(y, grad_fn)``, record the call as one record, and return y.
 
-    signature_of : the user's function, whose parameter names stand in messages.  missing : None, or the
-    name of a function without a derivative, which the error of a gradient through the call names.
+    args, keywords : the arguments of the call.
+    signature_of : the user's function, whose parameter names stand in messages.
+    on_capture : the reaction if f uses a watched Array that is not among the arguments.
+    missing : None if the call has a derivative.  Else the name of the function, for the error of a
+    gradient through the call.
     """
     arguments = Arguments(args, keywords)
     keeps_records = may_record_gradients(recorders())
     trace = run_hidden(name, for_each_example(f), arguments.inputs, on_capture, keeps_records)
     if written := arguments.written_arguments():
         raise ValueError(
-            f"{name}: the function writes to {argument_words(signature_of, written[0])} "
+            f"{name}: the function writes to {name_argument(signature_of, written[0])} "
             f"[at {user_line()}]; write to a copy of it"
         )
     takes_variables = missing is None and accepts_variables(
@@ -177,9 +180,13 @@ def call_with_rule(
 
 
 class UserRule:
-    """The rule of one call: runs the user's ``grad_fn`` and checks the gradients that it returns.
+    """The VJP of one call, which runs the user's ``grad_fn`` and checks the gradients that it returns.
 
     The number, shapes and dtypes of the gradients are compared with the Array arguments and Variables.
+
+    trace : the run of the user's function, with ``grad_fn``.
+    takes_variables : True if ``grad_fn`` is called with the keyword ``variables``.
+    signature_of : the user's function, whose parameter names stand in messages.
     """
 
     def __init__(
@@ -199,11 +206,14 @@ class UserRule:
         self.layouts = [Layout(x) for x in (*trace.arrays, *self.variables)]
 
     def __call__(self, cotangents: Sequence[Array]) -> list[Array | None]:
-        """Return grad_fn's gradients of the Array arguments, then of the Variables that were read."""
+        """Return the gradients with respect to the Array arguments, then to the Variables in use.
+
+        cotangents : one for each Array that the function returned.
+        """
         found, of_variables = self._answer(cotangents)
-        parts = of_arrays(self.name, found, self.forms)
-        parts += counted_gradients(self.name, of_variables, [], len(self.variables), "variables")
-        whose = [argument_words(self.signature_of, owner) for owner in self.owners]
+        parts = gradients_of_arrays(self.name, found, self.forms)
+        parts += flat_gradients(self.name, of_variables, [], len(self.variables), "variables")
+        whose = [name_argument(self.signature_of, owner) for owner in self.owners]
         whose += [f"variable {getattr(v, 'name', None) or i}" for i, v in enumerate(self.variables)]
         axes = axis_ids_of([g._data for g in cotangents])
         return [
@@ -214,7 +224,7 @@ class UserRule:
         ]
 
     def _answer(self, cotangents: Sequence[Array]) -> tuple[Any, Any]:
-        """Call ``grad_fn``; return its gradients of the arguments, and of the Variables, unchecked.
+        """Call ``grad_fn``; return its unchecked gradients of the arguments, and of the Variables.
 
         Raise RuntimeError if grad_fn reads a Variable that was assigned to since the function read it.
         """
@@ -228,8 +238,8 @@ class UserRule:
             )
 
 
-# --- checks -----------------------------------------------------------------------------------------
-def pair_of(name: str, answer: Any) -> tuple[Any, Any]:
+# --- checks; ``name`` is the function in messages -----------------------------------------------
+def checked_pair(name: str, answer: Any) -> tuple[Any, Any]:
     if not (isinstance(answer, tuple) and len(answer) == 2 and callable(answer[1])):
         raise TypeError(
             f"{name}: the function must return (y, grad_fn), got {describe(answer)} "
@@ -252,7 +262,7 @@ def check_same_layouts(name: str, args: tuple[Any, ...], y: Nesting) -> None:
 
 
 def accepts_variables(name: str, pull: Callable[..., Any], variables: Sequence[Any]) -> bool:
-    """Return True if grad_fn (``pull``) is to be called with the keyword ``variables``.
+    """Return True if a user's grad_fn, ``pull``, is to be called with the keyword ``variables``.
 
     Raise TypeError if the function read Variables and grad_fn does not accept the keyword.  If grad_fn
     accepts it only by ``**kwargs``, return True only if the function read Variables.
@@ -282,16 +292,17 @@ def split_gradients(name: str, found: Any) -> tuple[Any, Any]:
     return found[0], found[1]
 
 
-def of_arrays(name: str, found: Nesting, forms: Sequence[Form]) -> list[Any]:
+def gradients_of_arrays(name: str, found: Nesting, forms: Sequence[GradientForm]) -> list[Any]:
     """Return the gradients of the Array arguments as a flat list, without those of numbers.
 
-    found : the gradients that grad_fn returned, for the Arrays alone, for Arrays and numbers, or for all
-    arguments.  ``forms`` lists these selections; the first one with as many leaves as ``found`` is used.
+    found : the gradients that grad_fn returned: for the Arrays alone, for Arrays and numbers, or for all
+    arguments.
+    forms : these three selections of arguments.  The first with as many leaves as ``found`` is used.
     """
     errors = []
     for form in forms:
         try:
-            parts = counted_gradients(name, found, form.nesting, len(form.kinds), "Array arguments")
+            parts = flat_gradients(name, found, form.nesting, len(form.kinds), "Array arguments")
         except ValueError as error:
             errors.append(error)
             continue
@@ -305,16 +316,15 @@ def of_arrays(name: str, found: Nesting, forms: Sequence[Form]) -> list[Any]:
     raise errors[0]
 
 
-def counted_gradients(
-    name: str, found: Nesting, nesting: Nesting, count: int, what: str
-) -> list[Any]:
-    """Return the gradients in ``found`` as a flat list; raise ValueError unless there are ``count``.
+def flat_gradients(name: str, found: Nesting, nesting: Nesting, count: int, what: str) -> list[Any]:
+    """Return grad_fn's gradients as a flat list; raise ValueError if their number is not ``count``.
 
+    found : the gradients, in any nesting.
     nesting : the arguments to which the gradients belong.  A dict of gradients is read in the order of
     the keys of the dict at the same place in ``nesting``.  what : the plural noun for the message.
     """
     if found is None and count != 1:  # grad_fn without a return statement
-        return counted_gradients(name, [], nesting, count, what)
+        return flat_gradients(name, [], nesting, count, what)
     listed = isinstance(found, list | tuple) and len(found) == len(nesting)
     like = nesting if listed or len(nesting) != 1 else nesting[0]
     parts = nest.leaves(nest.in_order_of(like, found, f"{name}: grad_fn"))
@@ -326,10 +336,12 @@ def counted_gradients(
 
 
 def fitting_gradient(name: str, part: Any, layout: Layout, whose: str) -> Array | None:
-    """Return a gradient as an Array, or None for None.
+    """Return ``part``, one gradient from grad_fn, as an Array, or None for None.
 
     Raise TypeError if the gradient is no array, ValueError if its shape, dtype or device is not that of
-    ``layout``.  whose : the argument or Variable in the message.
+    its argument.
+
+    layout : the layout of the argument.  whose : the argument or Variable in the message.
     """
     if part is None:
         return None
@@ -349,11 +361,13 @@ def fitting_gradient(name: str, part: Any, layout: Layout, whose: str) -> Array 
 def summed_over_examples(
     part: Array | None, layout: Layout, axes: tuple[int, ...], name: str
 ) -> Array | None:
-    """Sum a gradient over the hidden axes, those of a vmap, that its argument does not have.
+    """Sum ``part``, a gradient, over the hidden axes (of a vmap) that its argument does not have.
 
-    An argument that all examples of the vmap share gets the sum of their gradients.  axes : the hidden
-    axes of the cotangents.  Raise ValueError if another axis would be summed, because grad_fn then used
-    a value that differs between examples and is no argument.
+    An argument that all examples of the vmap share gets the sum of their gradients.  Raise ValueError if
+    an axis that no cotangent has would be summed, because grad_fn then used a value that differs between
+    examples and is no argument.
+
+    layout : the layout of the argument.  axes : the ids of the hidden axes of the cotangents.
     """
     if part is None:
         return None
@@ -387,8 +401,11 @@ def for_each_example(
     return example_function
 
 
-def argument_words(f: Callable[..., Any], position: int | str) -> str:
-    """Return ``argument 0 ('x')``, or ``argument 0`` if the signature has no name for it."""
+def name_argument(f: Callable[..., Any], position: int | str) -> str:
+    """Return the words for an argument of f in messages: ``argument 0 ('x')``, or ``argument 0``.
+
+    position : the position of the argument, or its keyword.
+    """
     if isinstance(position, str):
         return f"argument {position!r}"
     try:

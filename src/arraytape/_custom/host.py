@@ -57,7 +57,7 @@ def numpy_function(f: Callable[..., Any], inputs: Nesting) -> Any:
     arrays = [leaf for leaf in nest.leaves(args) if isinstance(leaf, Array)]
     for x in arrays:
         leave_tapes(x, name)
-    return returned(name, f(*on_host(args)), arrays)
+    return results_as_arrays(name, f(*copy_to_numpy(args)), arrays)
 
 
 def host_function(f: Callable[..., Any], vjp: Callable[..., Any]) -> HostFunction:
@@ -110,10 +110,10 @@ def host_function(f: Callable[..., Any], vjp: Callable[..., Any]) -> HostFunctio
 
 
 class HostFunction:
-    """A function of NumPy arrays that accepts Arrays and has a VJP; made by ``host_function``.
+    """A function of Arrays that calls a function of NumPy arrays; the result of ``host_function``.
 
-    vjp : the VJP, a function of NumPy arrays or another HostFunction; None if there is no derivative,
-    as for a plain ``vjp``, which ``pull`` calls as a HostFunction of its own.
+    f : the function of NumPy arrays.
+    vjp : the VJP, a function of NumPy arrays or another HostFunction; None if f has no derivative.
     """
 
     def __init__(self, f: Callable[..., Any], vjp: Callable[..., Any] | None, name: str) -> None:
@@ -125,7 +125,7 @@ class HostFunction:
 
         def host_with_rule(*args: Any) -> tuple[Any, Any]:
             arrays = [leaf for leaf in nest.leaves(args) if isinstance(leaf, Array)]
-            y = returned(self.name, self.f(*on_host(args), **keywords), arrays)
+            y = results_as_arrays(self.name, self.f(*copy_to_numpy(args), **keywords), arrays)
             rule = (
                 None if missing else lambda *dy: self.pull(nest.pack_nesting(y, list(dy)), y, args)
             )
@@ -136,20 +136,22 @@ class HostFunction:
         )
 
     def pull(self, g: Nesting, y: Nesting, args: tuple[Any, ...]) -> Any:
-        """Return the gradients of the Array arguments, in the nesting that the vjp returned.
+        """Call the VJP; return the gradients of the Array arguments, in the nesting that it returned.
 
         A plain ``vjp`` is called as a HostFunction without a derivative, so that a second derivative
         raises LookupError and is not None.  A HostFunction cannot return None.  So ``host_gradients``
         leaves out each gradient that is None, and this method inserts it again.
+
+        g : the cotangent of the result y, in its nesting.  args : the arguments of f.
         """
         if isinstance(self.vjp, HostFunction):
             return self.vjp(g, y, *args)
         vjp = self.vjp
         answers: list[Any] = []
 
-        def host_gradients(*on_host: Any) -> list[Any]:
+        def host_gradients(*data: Any) -> list[Any]:
             assert vjp is not None
-            answers.append(vjp(*on_host))
+            answers.append(vjp(*data))
             return [part for part in nest.leaves(answers[0]) if part is not None]
 
         arrays = iter(HostFunction(host_gradients, None, f"the vjp of {self.name}")(g, y, *args))
@@ -162,7 +164,7 @@ class HostFunction:
         return self.name
 
 
-def on_host(args: tuple[Any, ...]) -> tuple[Any, ...]:
+def copy_to_numpy(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the arguments with each Array replaced by a NumPy copy of its value."""
     leaves = [
         np.array(storage_of(leaf._data).host(current(leaf)[1]), copy=True)
@@ -173,7 +175,7 @@ def on_host(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return packed
 
 
-def returned(name: str, answer: Nesting, arrays: Sequence[Array]) -> Any:
+def results_as_arrays(name: str, answer: Nesting, arrays: Sequence[Array]) -> Any:
     """Return the results of a NumPy function as Arrays on the device of its first Array argument.
 
     name : the name of the function in messages.  answer : its result.  arrays : its Array arguments.

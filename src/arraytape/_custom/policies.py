@@ -1,8 +1,9 @@
 """Policies of recompute_grad: the choice of op results that are kept and not computed again.
 
-In both runs of the function, a mode intercepts the calls of ops and counts the calls of each op.  In the
-first run ``Keeping`` stores results under (op, number of the call).  In the second run ``Giving``
-returns the stored results for the same calls, whose operands must have the same shapes and dtypes.
+``recompute_grad`` runs the user's function a second time in the backward pass.  In both runs a mode
+intercepts the calls of ops and counts the calls of each op.  In the first run ``StoreKept`` stores
+results under (op, number of the call).  In the second run ``ReturnKept`` returns the stored results for
+the same calls, whose operands must have the same shapes and dtypes.
 """
 
 from __future__ import annotations
@@ -67,8 +68,8 @@ class Policy:
         if self.choose is None:
             return True
         with without_program_modes():
-            operands = map(with_layouts, call.operands())
-            return bool(self.choose(call.op.public, with_layouts(answer), *operands))
+            operands = map(replace_by_layouts, call.operands())
+            return bool(self.choose(call.op.public, replace_by_layouts(answer), *operands))
 
 
 def op_of(function: Callable[..., Any]) -> Op | None:
@@ -96,33 +97,34 @@ def checked_op(function: Callable[..., Any]) -> Op:
     )
 
 
-def with_layouts(value: Any) -> Any:
-    """Return an argument or result of an op with each array replaced by its ArrayLayout."""
+def replace_by_layouts(value: Any) -> Any:
+    """Return an argument or result of an op with an ArrayLayout in place of each array."""
     if hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, type):
         return ArrayLayout(tuple(value.shape), value.dtype)
-    return tuple(map(with_layouts, value)) if isinstance(value, list | tuple) else value
+    return tuple(map(replace_by_layouts, value)) if isinstance(value, list | tuple) else value
 
 
-def compared(value: Any) -> Any:
-    """Return the part of an op's argument that both runs of the function must have in common.
+def comparable_part(value: Any) -> Any:
+    """Return that about an op's argument which must be the same in both runs of the user's function.
 
-    That is the ArrayLayout of an array, or the value of a bool, int, str or None.  Of other objects only
+    This is the ArrayLayout of an array, or the value of a bool, int, str or None.  Of other objects only
     the type has to be the same, because a float, for example, may be random.
     """
-    value = with_layouts(value)
+    value = replace_by_layouts(value)
     if type(value) is tuple:
-        return tuple(map(compared, value))
+        return tuple(map(comparable_part, value))
     known = value is None or isinstance(value, ArrayLayout | bool | int | str)
     return value if known else type(value)
 
 
 class Results:
-    """The raw results of an op's call in the first run, kept for the same call in the second run.
-
-    data : the raw results.  states : the state bits of their Arrays.  several : the type of tuple that
-    the op returned, or None if it returned one Array.
+    """The data of an op's results in the first run, kept for the same call in the second run.
 
     The constructor marks the Arrays as KEPT, so that a write to one of them copies the data first.
+
+    data : the raw data of each result.
+    states : the flags ``Array._state`` of each result (KEPT, SCALAR, ...).
+    several : the type of tuple that the op returned, or None if it returned one Array.
     """
 
     __slots__ = ("data", "several", "states")
@@ -134,14 +136,17 @@ class Results:
         self.states = [y._state for y in arrays]
         self.several = None if type(answer) is Array else type(answer)
 
-    def raw(self, *_: Any, **__: Any) -> Any:
-        """Return the kept results in the form in which the op's function on raw data returned them."""
+    def as_raw_result(self, *_: Any, **__: Any) -> Any:
+        """Return the data as the op's raw function did: one array, or a tuple.
+
+        The second run calls this in place of the raw function.  The arguments are ignored.
+        """
         if self.several is None:
             return self.data[0]
         return self.several(*self.data) if hasattr(self.several, "_fields") else tuple(self.data)
 
-    def mark(self, arrays: Sequence[Array]) -> None:
-        """Set on ``arrays``, the second call's results, the state bits of the first call's results."""
+    def copy_states_to(self, arrays: Sequence[Array]) -> None:
+        """Copy the flags ``_state`` of the first run's results to the second run's ``arrays``."""
         for y, state in zip(arrays, self.states, strict=True):
             y._state |= state
 
@@ -156,21 +161,21 @@ def arrays_of_answer(answer: Any) -> Sequence[Array]:
 
 
 class Kept(NamedTuple):
-    """The results of an op's call in the first run, and what ``arguments_of`` returned for the call."""
+    """The results of an op's call in the first run, and its ``comparable_arguments``."""
 
     arguments: tuple[Any, ...]
     results: Results
 
 
 class PolicyMode(ProgramMode):
-    """A mode (an interceptor of op calls) that counts the calls of each op of a policy."""
+    """A mode, which intercepts calls of ops, that counts the calls of each op of a policy."""
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self.calls: Counter[Op] = Counter()
 
     def takes(self, op: Op) -> bool:
-        return self.policy.is_about(op) and self.is_here()
+        return self.policy.is_about(op) and self.is_tracing_here()
 
     def count_call(self, op: Op) -> int:
         """Count a call of an op; return its number, from 1 on."""
@@ -178,7 +183,7 @@ class PolicyMode(ProgramMode):
         return self.calls[op]
 
 
-class Keeping(PolicyMode):
+class StoreKept(PolicyMode):
     """The PolicyMode of the function's first run: it stores the op results that the policy chooses."""
 
     def __init__(self, policy: Policy) -> None:
@@ -196,21 +201,21 @@ class Keeping(PolicyMode):
             type(y._data) is not Batched or self.axes.issuperset(y._data.axis_ids) for y in arrays
         )
         if arrays and stays and self.policy.keeps(call, answer):
-            self.kept[call.op, number] = Kept(arguments_of(call), Results(answer, arrays))
+            self.kept[call.op, number] = Kept(comparable_arguments(call), Results(answer, arrays))
         return answer
 
     def arrays(self) -> list[Array]:
-        """Return the kept results as Arrays."""
+        """Return the kept results as Arrays, whose memory the tape keeps."""
         return [wrap(data) for kept in self.kept.values() for data in kept.results.data]
 
 
-class Giving(PolicyMode):
+class ReturnKept(PolicyMode):
     """The PolicyMode of the second run, in which ops return the stored results without computing them.
 
-    name : the name of the function in messages.
+    name : the name of the function in messages.  first : the mode of the first run, with the results.
     """
 
-    def __init__(self, name: str, first: Keeping) -> None:
+    def __init__(self, name: str, first: StoreKept) -> None:
         super().__init__(first.policy)
         self.name, self.first = name, first
 
@@ -219,27 +224,28 @@ class Giving(PolicyMode):
         kept = self.first.kept.get((call.op, number))
         if kept is None:
             return call.run()
-        arguments = arguments_of(call)
+        arguments = comparable_arguments(call)
         if arguments != kept.arguments:
-            raise self.other(
-                f"call {number} of {call.op.name} got {shown(arguments)} where it had got "
-                f"{shown(kept.arguments)}"
+            raise self.difference_error(
+                f"call {number} of {call.op.name} got {format_arguments(arguments)} where it had got "
+                f"{format_arguments(kept.arguments)}"
             )
-        answer = call.run(kept.results.raw)
+        answer = call.run(kept.results.as_raw_result)
         arrays = arrays_of_answer(answer)
         if arrays:
-            kept.results.mark(arrays)
+            kept.results.copy_states_to(arrays)
         return answer
 
     def check_complete(self) -> None:
-        """Raise RuntimeError unless each op that the first run counted was now called as often."""
+        """Raise RuntimeError unless both runs called each op of the policy equally often."""
         for op, times in self.first.calls.items():
             if self.calls[op] != times:
-                raise self.other(
+                raise self.difference_error(
                     f"{op.name} ran {self.calls[op]} times where it had run {times} times"
                 )
 
-    def other(self, what: str) -> RuntimeError:
+    def difference_error(self, what: str) -> RuntimeError:
+        """Return the error for two runs that differ; ``what`` is a clause with the difference."""
         return RuntimeError(
             f"{self.name}: make the function run the same ops on arguments of the same shapes each "
             f"time. When it ran again for the gradient, {what}, so the results that its policy kept do "
@@ -247,14 +253,17 @@ class Giving(PolicyMode):
         )
 
 
-def arguments_of(call: OpCall) -> tuple[Any, ...]:
-    """Return what ``compared`` returns for each argument of a call, for comparison between the runs."""
-    return (*map(compared, call.args), *[(k, compared(v)) for k, v in sorted(call.kwargs.items())])
+def comparable_arguments(call: OpCall) -> tuple[Any, ...]:
+    """Return a tuple with the ``comparable_part`` of each argument of an op's call."""
+    return (
+        *map(comparable_part, call.args),
+        *[(k, comparable_part(v)) for k, v in sorted(call.kwargs.items())],
+    )
 
 
-def shown(arguments: Any) -> str:
+def format_arguments(arguments: Any) -> str:
     if isinstance(arguments, ArrayLayout):
         return f"{arguments.dtype}{arguments.shape}"
     if isinstance(arguments, tuple):
-        return f"({', '.join(map(shown, arguments))})"
+        return f"({', '.join(map(format_arguments, arguments))})"
     return arguments.__name__ if isinstance(arguments, type) else repr(arguments)

@@ -1,8 +1,8 @@
-"""The arguments that a user's function is called with, and checks of its results.
+"""The arguments with which a user's function is called, protected from writes; checks of its results.
 
-The function gets new handles on the caller's Arrays (private handles).  A write inside the function then
-changes no Array of the caller, and can be detected by comparing each private handle with its
-``Original``.
+The function gets new Array objects with the values of the caller's Arrays (private handles).  A write
+inside the function then changes no Array of the caller, and can be detected by comparing each private
+handle with its ``Original``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .._util.nest import Nesting
 
 
 class Inputs(NamedTuple):
-    """The arguments of one run of a function; ``arrays`` lists the function's own Arrays in ``args``."""
+    """The arguments of one run of a function; ``arrays`` lists the private handles in ``args``."""
 
     args: tuple[Any, ...]
     keywords: dict[str, Any]
@@ -35,7 +35,8 @@ class Inputs(NamedTuple):
 class Original(NamedTuple):
     """A private handle (``array``), with the data and the value id that it had before the call.
 
-    A write to the handle changes its data or value id.  owner : the position or keyword of the argument.
+    A write to the handle by the function changes its data or value id, and is so detected.
+    owner : the position or keyword of the argument that contains the handle.
     """
 
     array: Array
@@ -44,12 +45,13 @@ class Original(NamedTuple):
     owner: int | str
 
     def is_written(self) -> bool:
+        """Return True if the function has written to the handle."""
         # An Array whose id was 0 may get an id inside the function without any write.
         has_new_id = self.value_id and self.array._value_id != self.value_id
         return bool(has_new_id) or not is_unwritten(self.array, self.data)
 
 
-class Form(NamedTuple):
+class GradientForm(NamedTuple):
     """A selection of leaves of the positional arguments, for each of which grad_fn returns a gradient.
 
     nesting : the positional arguments with all other leaves removed.  kinds : a word for each leaf:
@@ -83,7 +85,7 @@ class Arguments:
         private = {name: private_copy(value) for name, value in (keywords or {}).items()}
         # None replaces the caller's Arrays: a record may keep this object, which must not keep the
         # caller's handles, and thus their later values, alive.
-        self._leaves = replaced(leaves, self._places, [None] * len(arrays))
+        self._leaves = replace_leaves(leaves, self._places, [None] * len(arrays))
         self.inputs = Inputs(nest.pack_nesting(args, self._filled(arrays)), private, arrays)
 
         owned: list[tuple[Array, int | str]] = [*zip(arrays, self.owners, strict=True)]
@@ -96,9 +98,9 @@ class Arguments:
         self._originals = [Original(x, x._data, x._value_id, owner) for x, owner in owned]
 
     def _filled(self, arrays: Sequence[Any]) -> list[Any]:
-        return replaced(self._leaves, self._places, arrays)
+        return replace_leaves(self._leaves, self._places, arrays)
 
-    def again(self) -> Inputs:
+    def with_new_handles(self) -> Inputs:
         """Return the same arguments with new handles on the Arrays, for another run of the function."""
         args, keywords, arrays = self.inputs
         fresh = [wrap(x._data, x._value_id, x._state) for x in arrays]
@@ -109,32 +111,34 @@ class Arguments:
         """Return the positions and keywords of the arguments whose Arrays were written to."""
         return [original.owner for original in self._originals if original.is_written()]
 
-    def forms(self) -> list[Form]:
-        """Return the selections of leaves for which grad_fn may return gradients.
+    def forms(self) -> list[GradientForm]:
+        """Return the selections of arguments for which a user's grad_fn may return gradients.
 
-        The forms are: the Arrays alone, Arrays and numbers, all leaves.  A form that is no larger than
-        the one before is left out.
+        They are: the Arrays alone, Arrays and numbers, all leaves.  A selection that has no more leaves
+        than the preceding selection is left out.
         """
         arrays = set(self._places)
         numbers = {i for i, leaf in enumerate(self._leaves) if is_number(leaf)} - arrays
-        forms: list[Form] = []
+        forms: list[GradientForm] = []
         for places in (arrays, arrays | numbers, set(range(len(self._leaves)))):
             form = self._form(sorted(places))
             if all(len(form.kinds) > len(other.kinds) for other in forms):
                 forms.append(form)
         return forms
 
-    def _form(self, places: Sequence[int]) -> Form:
+    def _form(self, places: Sequence[int]) -> GradientForm:
         arrays = set(self._places)
         kinds = [
             "array" if i in arrays else "number" if is_number(self._leaves[i]) else "other"
             for i in places
         ]
         wanted = map(set(places).__contains__, range(len(self._leaves)))
-        return Form(nest.parts_with(wanted, list(self.inputs.args)) or [], kinds)
+        return GradientForm(nest.parts_with(wanted, list(self.inputs.args)) or [], kinds)
 
 
-def replaced(leaves: Sequence[Any], places: Sequence[int], values: Sequence[Any]) -> list[Any]:
+def replace_leaves(
+    leaves: Sequence[Any], places: Sequence[int], values: Sequence[Any]
+) -> list[Any]:
     """Return a copy of the leaves in which ``values`` stand at the indices ``places``."""
     found = list(leaves)
     for place, value in zip(places, values, strict=True):
@@ -144,10 +148,12 @@ def replaced(leaves: Sequence[Any], places: Sequence[int], values: Sequence[Any]
 
 # --- private handles and copies -----------------------------------------------------------------------
 def note_use(given: Sequence[Any], private: Sequence[Array]) -> None:
-    """Note, for a later warning, that a call uses Arrays which no recorder follows yet.
+    """Note on each Array argument that an unrecorded call used it, for a later warning about a None.
 
-    ``note_cut`` sets a Cut, a note on an unrecorded op, on each Array in ``given``, the caller's
-    arguments.  Their handles in ``private`` get the same Cuts, because the function sees only these.
+    ``note_cut`` sets a Cut, a note on an unrecorded op, on each Array.  The private handles get the same
+    Cuts, because the function sees only these.
+
+    given, private : the caller's arguments, and the private handle for each.
     """
     pairs = [(x, y) for x, y in zip(given, private, strict=True) if isinstance(x, Array)]
     note_cut("a call", (), [handle._value_id for _, handle in pairs], [x for x, _ in pairs])

@@ -25,7 +25,7 @@ from .._tape.backward import backward
 from .._tape.missing_rules import check_rules
 from .._util import nest
 from .._util.errors import user_line
-from .policies import Giving, Keeping, Policy, PolicyLike
+from .policies import Policy, PolicyLike, ReturnKept, StoreKept
 from .private_handles import Arguments, check_results, display_name
 from .recorded_calls import Call, CallRecord, needs_care, publish
 from .recorder import FunctionRecorder, OnCapture, Trace, run_hidden
@@ -129,10 +129,10 @@ def recompute_grad(f: Any = None, policy: PolicyLike | None = None) -> Any:
             y: Any = f(*arguments.inputs.args, **arguments.inputs.keywords)
             own = [private_handle(x) if isinstance(x, Array) else x for x in nest.leaves(y)]
             return nest.pack_nesting(y, own)  # new handles, as a recorded call returns
-        first = None if wanted is None else Keeping(wanted)
-        with seen_by(first):
+        first = None if wanted is None else StoreKept(wanted)
+        with intercepting(first):
             trace = run_hidden(
-                name, without_rule, arguments.again(), OnCapture.COLLECT, keeps_records=False,
+                name, without_rule, arguments.with_new_handles(), OnCapture.COLLECT, keeps_records=False,
                 program_modes=() if first is None else (first,),
             )  # fmt: skip
         return publish(
@@ -143,13 +143,13 @@ def recompute_grad(f: Any = None, policy: PolicyLike | None = None) -> Any:
     return function
 
 
-def seen_by(mode: Mode | None) -> AbstractContextManager[Any]:
-    """Return a context in which ``mode``, unless None, intercepts the calls of ops."""
+def intercepting(mode: Mode | None) -> AbstractContextManager[Any]:
+    """Return a ``with`` block in which ``mode``, unless None, intercepts the calls of ops."""
     return nullcontext() if mode is None else pushed(mode)
 
 
 class RecomputedCall(Call):
-    """A call that keeps the function and its arguments, so that the function can run again.
+    """The object that the record of a ``recompute_grad`` call keeps: the function and its arguments.
 
     keeping : the mode that stored results of ops in the first run; None without a policy.
     state : the Variables to which the function assigned, with the data that they held before.
@@ -162,7 +162,7 @@ class RecomputedCall(Call):
         function: Callable[..., Any],
         arguments: Arguments,
         trace: Trace,
-        keeping: Keeping | None,
+        keeping: StoreKept | None,
     ) -> None:
         super().__init__(name, trace)
         first = trace.recorder
@@ -171,20 +171,21 @@ class RecomputedCall(Call):
         self.captures, self.variable_values = tuple(first.captures), first.variable_values
         self.state = tuple(first.assigned_variables)
         self.cusped, self.careful = first.cusped, self.careful or first.careful
-        self.samples = [some_elements(x) for x in trace.leaves]
+        self.samples = [sample_elements(x) for x in trace.leaves]
 
     def recompute(
         self, value_ids: Sequence[int], check: bool = True
     ) -> tuple[FunctionRecorder, list[int]]:
-        """Run the function again, with a new recorder on top of the current recorders.
+        """Run the function again, and record it with a new recorder in addition to the current ones.
 
-        value_ids : the ids of the inputs, which the new recorder follows.  Return the new recorder, and
-        for each result the id that the recorder follows, or 0 for a constant.  Raise RuntimeError if
-        this run differs from the first.  With ``check``, raise LookupError if an op without a rule lies
-        between inputs and results.
+        Return the new recorder, and for each result the id that it follows, or 0 for a constant.  Raise
+        RuntimeError if this run differs from the first.
+
+        value_ids : the ids of the inputs, which the new recorder follows.
+        check : True to raise LookupError if an op without a rule lies between inputs and results.
         """
-        inputs = self.arguments.again()
-        giving = None if self.keeping is None else Giving(self.name, self.keeping)
+        inputs = self.arguments.with_new_handles()
+        giving = None if self.keeping is None else ReturnKept(self.name, self.keeping)
         recorder = FunctionRecorder(
             self.name, value_ids, first_values=self.variable_values,
             program_modes=() if giving is None else (giving,),
@@ -193,7 +194,7 @@ class RecomputedCall(Call):
         # the hidden axes of such a vmap.
         replay = active(REPLAY)
         seen = only_recorders(*recorders(), recorder)
-        with seen_by(giving), seen, replay, held_again(self.state):
+        with intercepting(giving), seen, replay, with_earlier_data(self.state):
             y = self.run_inside(self.function, *inputs.args, **inputs.keywords)
             leaves = check_results(self.name, y)
             results = recorder.result_ids(leaves)
@@ -216,7 +217,9 @@ class RecomputedCall(Call):
         A changed Variable on which no result depends is no error.
         """
         for variable in recorder.changed_variables:
-            if variable._current_id() in value_ids or matters(variable, recorder.records, results):
+            if variable._current_id() in value_ids or may_affect_results(
+                variable, recorder.records, results
+            ):
                 raise RuntimeError(
                     f"{self.name}: the Variable {variable.name!r}, which the function reads, was "
                     f"assigned to since, so it cannot run again on the same values [at {user_line()}]"
@@ -242,7 +245,7 @@ class RecomputedCall(Call):
     def _check_results(self, leaves: Sequence[Array]) -> None:
         """Raise RuntimeError if sampled elements of the results differ from those of the first run."""
         for known, leaf in zip(self.samples, leaves, strict=True):
-            found = some_elements(leaf)
+            found = sample_elements(leaf)
             if known is None or found is None:
                 continue
             if not np.allclose(
@@ -261,8 +264,11 @@ MOST = 96  # the most elements of a result, at equal distances, that are compare
 SAME = 1e-4
 
 
-def some_elements(x: Array) -> Any:
-    """Return a copy of at most ``MOST`` elements of an Array of NumPy data; None for other data."""
+def sample_elements(x: Array) -> Any:
+    """Return a copy of at most ``MOST`` elements of an Array of NumPy data; None for other data.
+
+    The second run is compared with these elements of the first run's results.
+    """
     data = x._data
     if type(data) is not np.ndarray or data.dtype.kind not in "fcbiu":
         return None
@@ -271,18 +277,19 @@ def some_elements(x: Array) -> Any:
 
 
 def largest_size(x: np.ndarray[Any, Any]) -> float:
-    """Return the largest absolute value of the finite elements, or 0 if no element is finite."""
+    """Return the largest absolute value of the finite elements of x, or 0 if no element is finite."""
     sizes = np.abs(x[np.isfinite(x)])
     return float(sizes.max()) if sizes.size else 0.0
 
 
 @contextmanager
-def held_again(state: Sequence[tuple[Variable, Any]]) -> Iterator[None]:
-    """Give Variables the data in ``state`` for the duration of a context.
+def with_earlier_data(state: Sequence[tuple[Variable, Any]]) -> Iterator[None]:
+    """Give Variables the data from before the first run, for the duration of a ``with`` block.
 
-    state : the Variables to which the first run assigned, with the data that they held before.  With
-    this data the second run draws the same random numbers as the first.  The present data returns at the
-    end, so that a running mean is not updated twice.
+    With this data the second run draws the same random numbers as the first.  The present data returns
+    at the end, so that a running mean is not updated twice.
+
+    state : the Variables to which the first run assigned, with the data that they held before.
     """
     now = [(variable, variable._data) for variable, _ in state]
     try:
@@ -294,11 +301,15 @@ def held_again(state: Sequence[tuple[Variable, Any]]) -> Iterator[None]:
             variable._data = data
 
 
-def matters(variable: Variable, records: Sequence[Record], results: Sequence[int]) -> bool:
+def may_affect_results(
+    variable: Variable, records: Sequence[Record], results: Sequence[int]
+) -> bool:
     """Return True if results of a function may depend on a Variable, as far as its ``records`` show.
 
-    Results depend on it if a record computed one of them from the Variable.  They may depend on it if a
-    value computed from it was converted to NumPy, or if no record uses it though the function read it.
+    Results depend on the Variable if records computed one of them from it.  They may depend on it if a
+    value computed from it was converted to NumPy, or if the function read it and no record uses it.
+
+    results : the value ids of the results.
     """
     made = ids_made_of(records, [variable._current_id()])
     left = any(PLANS[r[0]] is LEFT and not made.isdisjoint(results_of(r)) for r in records)
@@ -307,9 +318,9 @@ def matters(variable: Variable, records: Sequence[Record], results: Sequence[int
 
 # --- backward and forward -----------------------------------------------------------------------------
 def pull_recomputed(pass_: BackwardPass, record: Record) -> None:
-    """Run the function again, and pass the cotangents of its results back through the new records.
+    """Pass the cotangents of a ``recompute_grad`` call back, through the records of a second run.
 
-    A guarded pass, which avoids NaN, has a second pass for masks.  Both go through the new records.
+    A guarded pass (the rerun after a NaN) has a second pass for masks.  Both go through the new records.
     """
     _, outs, value_ids, call = CallRecord(*record)
     passes = pass_.passes()
@@ -319,7 +330,7 @@ def pull_recomputed(pass_: BackwardPass, record: Record) -> None:
     recorder, inner = call.recompute(value_ids)
     followed = pass_.followed
     for one, cotangents in zip(passes, held, strict=True):
-        one.followed = Either(followed, recorder.followed)
+        one.followed = UnionOfIds(followed, recorder.followed)
         for g, value_id in zip(cotangents, inner, strict=True):
             if g is not None and value_id:
                 one.lend_contribution(value_id, g)
@@ -331,13 +342,14 @@ def pull_recomputed(pass_: BackwardPass, record: Record) -> None:
 
 
 def push_recomputed(pass_: ForwardPass, record: Record) -> list[Array | None]:
+    """Return the tangents of the results of a ``recompute_grad`` call, from a second run."""
     _, outs, value_ids, call = CallRecord(*record)
     recorder, inner = call.recompute(value_ids, check=False)
     return pass_.rerun(outs, recorder.records, inner)
 
 
-class Either:
-    """The union of several containers of value ids; ids that are added to them later count, too."""
+class UnionOfIds:
+    """The union of several containers of value ids, without copies: ids that are added later count."""
 
     def __init__(self, *parts: Container[int]) -> None:
         self.parts = parts

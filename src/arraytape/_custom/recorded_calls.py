@@ -1,4 +1,4 @@
-"""The records of calls of user-defined functions, and their rules for backward and forward passes.
+"""The records of calls of functions with their own derivative (``custom_gradient``), and their rules.
 
 A whole call becomes one record, whose fields ``CallRecord`` names.  If the plan (kind) of the record is
 ``CUSTOM``, a backward pass calls the user's ``grad_fn``.
@@ -20,7 +20,7 @@ from .._array.cuts import cut_of, note_cut
 from .._array.exits import ENTERED, pass_on_exit
 from .._array.views import keep_data
 from .._record.plan import Plan, Record, Structural, inputs_of, results_of
-from .._record.stack import AWAITED, OPEN, Recorder, elsewhere, new_value_id, recorders
+from .._record.stack import AWAITED, OPEN, Recorder, new_value_id, notify_other_threads, recorders
 from .._storage.batched.batched_data import REPLAY, active
 from .._storage.storage import CARRIED, is_complex, storage_of
 from .._tape.missing_rules import missing_rule_error
@@ -49,20 +49,23 @@ def call_record(
 
 
 class SameValue(NamedTuple):
-    """The fields of a record that says that the ids ``new`` and ``known`` denote the same value."""
+    """The fields of a record which states that the ids ``new`` and ``known`` denote the same value.
+
+    A result of a function has one id inside the function, and another id for the caller.
+    """
 
     plan: int
     new: int
     known: int
 
 
-def same_value(new: int, known: int) -> Record:
+def same_value_record(new: int, known: int) -> Record:
     return SAME.number, new, known
 
 
 # --- the object that the record of a call keeps -------------------------------------------------------
 class Layout:
-    """The shape, dtype, storage and device of an Array, kept in place of the Array."""
+    """The shape, dtype, storage (array library) and device of an Array, kept in place of the Array."""
 
     __slots__ = ("device", "dtype", "shape", "storage")
 
@@ -113,15 +116,15 @@ class Call:
         self.results = [Layout(y) for y in trace.leaves]
         self.careful = needs_care((*trace.arrays, *trace.leaves))
         self.history: list[tuple[Record, Plan | Structural | None]] = []
-        # An id that no value has.  ``_tell`` makes each recorder that got the history follow this id, so
-        # that no recorder gets the history twice.
-        self.told = new_value_id()
+        # An id that no value has.  ``_add_history_to`` makes each recorder that got the history follow
+        # this id, so that no recorder gets the history twice.
+        self.history_mark = new_value_id()
         self.surroundings = [note() for note in CARRIED]
 
     def remember_records(
         self, recorder: FunctionRecorder, inner: Sequence[int], outs: Sequence[int]
     ) -> None:
-        """Keep the records of the ops inside the function as ``history``.
+        """Keep the records of the ops inside the function as ``history``, for second derivatives.
 
         inner : the ids that the results had inside the function, 0 for a result that is an input.
         outs : the ids that the caller's Arrays of the same results have.
@@ -130,24 +133,29 @@ class Call:
         # These records carry a result's cotangent from its id for the caller to its id inside the
         # function.  They stand last, because a backward pass visits the records from the end.
         self.history += [
-            (same_value(new, known), None) for new, known in zip(inner, outs, strict=True) if new
+            (same_value_record(new, known), None)
+            for new, known in zip(inner, outs, strict=True)
+            if new
         ]
 
-    def tell_history(self) -> None:
+    def give_history(self) -> None:
         """Add ``history``, the records of the ops inside the function, to each current recorder.
 
         So a gradient of the rule's result also reaches values of the function that the rule uses.
         """
         for recorder in recorders():
-            if self.told in recorder.followed:
+            if self.history_mark in recorder.followed:
                 continue
-            with active(REPLAY):  # a vmap in which the function ran may have ended
-                self._tell(recorder)
+            with active(REPLAY):  # permits data of a vmap that has ended, in which the function ran
+                self._add_history_to(recorder)
 
-    def _tell(self, recorder: Recorder) -> None:
+    def _add_history_to(self, recorder: Recorder) -> None:
+        """Add those records of ``history`` to a recorder that compute on values which it follows."""
         for record, noticed in self.history:
-            told = all(value_id in recorder.followed for value_id in results_of(record))
-            if not told and any(value_id in recorder.followed for value_id in inputs_of(record)):
+            has_results = all(value_id in recorder.followed for value_id in results_of(record))
+            if not has_results and any(
+                value_id in recorder.followed for value_id in inputs_of(record)
+            ):
                 recorder.record(record)
                 recorder.followed.update(results_of(record))
                 if noticed is not None:
@@ -158,23 +166,26 @@ class Call:
             for value_id in results_of(record)
         ):
             # Added after the loop: if an exception interrupts the loop, the next call repeats it.
-            recorder.followed.add(self.told)
+            recorder.followed.add(self.history_mark)
 
     def gradients(self, cotangents: Sequence[Array | None]) -> list[Array | None]:
-        """Call the rule; return the cotangent of each input, or None where the rule returned None.
+        """Call the rule; return its contribution to each input, or None where the rule returned None.
 
         cotangents : those of the results; None stands for zeros.  Raise LookupError if there is no rule.
         """
         if self.pull is None:
             raise missing_rule_error(self.name)
-        self.tell_history()
+        self.give_history()
         pairs = zip(cotangents, self.results, strict=True)
         given = [y.zeros() if g is None else g for g, y in pairs]
         found: list[Array | None] = self.run_inside(self.pull, given)
         return found
 
     def run_inside(self, function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
-        """Call a function with the settings, such as interop's, that applied when the Call was made."""
+        """Call a function with the context settings that applied when the Call was made.
+
+        ``CARRIED`` lists the settings.  An example is whether SciPy's functions accept Arrays.
+        """
         with ExitStack() as stack:
             for enter in self.surroundings:
                 stack.enter_context(enter())
@@ -198,10 +209,11 @@ def publish(
 ) -> Any:
     """Record a finished run of a user's function as one record, and return the function's results.
 
-    trace : the run.  plan : the kind of the record.  Each recorder that follows an input of the run gets
-    the record.
+    Each recorder that follows an input of the run gets the record.
+
+    trace : the run.  plan : the plan of the record, CUSTOM or RECOMPUTED.
     make_call : returns the object that the record keeps; not called if no recorder follows an input.
-    with_exits : True to tell these recorders of conversions inside the function, too: from Arrays to
+    with_exits : True to notify these recorders of conversions inside the function, too: from Arrays to
     NumPy data (exits), and of NumPy data back to Arrays (entries).
     """
     keeps_records = trace.recorder.keeps_records
@@ -233,7 +245,7 @@ def publish(
             value_id if any(value_id in r.followed for r in followers) else 0
             for value_id in value_ids
         ]
-        hand_over(plan, call_record(plan, outs, known, call), followers)
+        give_record_to(plan, call_record(plan, outs, known, call), followers)
         if with_exits and outs and trace.recorder.journal is not None:
             for recorder in followers:
                 recorder.notice(ENTERED, (ENTERED.number, trace.recorder.journal.entries, outs[0]))
@@ -247,19 +259,21 @@ def followers_of(value_ids: Sequence[int]) -> list[Recorder]:
     """
     stack = recorders()
     if OPEN and not stack:
-        elsewhere(value_ids)
+        notify_other_threads(value_ids)
     return [r for r in stack if any(value_id in r.followed for value_id in value_ids)]
 
 
 def may_record_gradients(stack: Sequence[Recorder]) -> bool:
-    """Return True if one of these recorders may be active while a gradient through a call is computed.
+    """Return True if a recorder on the stack may record the backward pass through a call.
 
-    If a one-shot tape is alone on the stack, return False: it stops recording before its gradient.
+    The call then keeps its inner records.  Return False if a one-shot tape is alone on the stack, since
+    it stops recording before its gradient.
     """
     return bool(stack) and not (len(stack) == 1 and stack[0].one_shot)
 
 
-def hand_over(plan: Structural, record: Record, followers: Sequence[Recorder]) -> None:
+def give_record_to(plan: Structural, record: Record, followers: Sequence[Recorder]) -> None:
+    """Add the record of a call to recorders, which then follow its results."""
     call = CallRecord(*record).call
     for recorder in followers:
         recorder.record(record)
@@ -273,8 +287,11 @@ def tell_exits(
 ) -> None:
     """Report the conversions of Arrays to NumPy data inside a function to the caller's recorders.
 
-    These recorders do not know the converted values.  So each conversion is reported as one of each
-    followed input.
+    These recorders do not know the converted values.  So each conversion is reported as a conversion of
+    each followed input.
+
+    inside : the private recorder of the function's run.  value_ids : the ids of the inputs.
+    followers : the caller's recorders that follow an input.
     """
     if not inside.exits:
         return
@@ -286,11 +303,13 @@ def tell_exits(
 
 # --- backward -------------------------------------------------------------------------------------
 def pull_custom(pass_: BackwardPass, record: Record) -> None:
+    """Pass cotangents back through a call by the user's rule."""
     _, outs, value_ids, call = CallRecord(*record)
     pass_.pull_users_rule(outs, value_ids, call.gradients)
 
 
 def pull_same(pass_: BackwardPass, record: Record) -> None:
+    """Pass the cotangent of the id ``new`` of a value on to its id ``known``."""
     _, new, known = SameValue(*record)
     g = pass_.take_cotangent(new)
     if g is not None:
@@ -298,10 +317,10 @@ def pull_same(pass_: BackwardPass, record: Record) -> None:
 
 
 def push_custom(pass_: ForwardPass, record: Record) -> list[Array | None]:
-    """Return the tangents of the results, from the rule's own JVP or by transposing the rule."""
+    """Return the tangents of a call's results by the rule's JVP, or else by its transpose."""
     _, outs, value_ids, call = CallRecord(*record)
     if call.forward is not None:
-        call.tell_history()
+        call.give_history()
         tangents: list[Array | None] = call.run_inside(
             call.forward, [pass_.tangent(value_id) for value_id in value_ids]
         )

@@ -1,4 +1,4 @@
-"""Runs of a user's function with one private recorder in place of all others.
+"""Capture: a run of a user's function with one private recorder in place of all others.
 
 Tapes do not record the ops inside a function that has a gradient of its own.  They still need to know on
 which watched values the result depends, and which values ``grad_fn`` may use.  The private recorder
@@ -26,9 +26,9 @@ from .._record.stack import (
     Recorder,
     SeesAssignments,
     SeesCalls,
+    add_structural_record,
     only_recorders,
     recorders,
-    tell,
 )
 from .._tape.cusps import has_cusp
 from .._tape.missing_rules import missing_rule
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class OnCapture(enum.Enum):
-    """The reaction to a capture: a function uses a watched Array that is not among its arguments."""
+    """The reaction if a function uses a watched Array that is not among its arguments (a capture)."""
 
     REFUSE = "raise a ValueError"
     COLLECT = "make it an input of the call"
@@ -53,7 +53,7 @@ class OnCapture(enum.Enum):
 
 
 class FollowedIds(set[int]):
-    """The value ids that the private recorder of a function's run follows.
+    """The set of value ids that the private recorder of a function's run follows.
 
     The elements of the set are the ids of the inputs and of values computed from them.  ``in`` is also
     True for ids that the hidden (replaced) recorders follow, so that the private recorder gets the ops
@@ -67,13 +67,14 @@ class FollowedIds(set[int]):
     made_of_inputs = set.__contains__
 
     def followed_outside(self, value_id: int) -> bool:
+        """Return True if a hidden recorder follows a value."""
         for recorder in self.hidden:  # noqa: SIM110  (a loop is quicker, and this runs for each op)
             if value_id in recorder.followed:
                 return True
         return False
 
     def is_captured(self, value_id: int) -> bool:
-        """Return True if an outer recorder follows a value that the function did not compute."""
+        """Return True if a hidden recorder follows a value that was not computed from the inputs."""
         return not self.made_of_inputs(value_id) and self.followed_outside(value_id)
 
     def __contains__(self, value_id: Any) -> bool:
@@ -184,9 +185,10 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
                 recorder.assigned(variable, value)
 
     def record(self, record: Record) -> None:
-        """Apply ``on_capture`` to captured inputs; note a conversion to untracked data, or a cusp.
+        """Take a record of an op inside the function; keep it if ``keeps_records`` is True.
 
-        Keep the record if ``keeps_records`` is True.
+        Apply ``on_capture`` to inputs that are no arguments.  Note a conversion to untracked data, and a
+        cusp.
         """
         plan, value_ids = PLANS[record[0]], inputs_of(record)
         if plan is LEFT and not self.followed.made_of_inputs(value_ids[0]):
@@ -230,9 +232,9 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
             self.followed.add(value_id)
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
-        """Set ``has_missing_rules`` or ``careful``, because the last record has no rule or needs care.
+        """Set ``has_missing_rules`` if the last record has no rule, or else ``careful``.
 
-        A careful pass calls the general method for each record.
+        A careful pass calls the general method for each record, as complex data need.
         """
         if plan is LEFT:
             return
@@ -247,7 +249,7 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
         """Send a record to the hidden (replaced) recorders that follow one of its inputs."""
         for recorder in self.followed.hidden:
             if any(value_id in recorder.followed for value_id in inputs_of(record)):
-                tell(recorder, record)
+                add_structural_record(recorder, record)
                 recorder.notice(PLANS[record[0]], record)
 
     def result_ids(self, leaves: Sequence[Array]) -> list[int]:
@@ -264,7 +266,7 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
 
 
 def same_values(data: Any, other: Any) -> bool:
-    """Return True if two data of a Variable hold the same values.
+    """Return True if ``data`` and ``other``, held by a Variable at two times, have the same values.
 
     Only the elements of NumPy data are compared.  On another device a comparison would have to wait for
     the device, so other data are the same only if they are one object.
@@ -311,7 +313,7 @@ class Trace:
         return [*self.value_ids, *self.recorder.captures, *variables]
 
     def name_results(self) -> list[int]:
-        """Return the value ids of the results, as the private recorder knows them; make missing ones."""
+        """Return the ids that the results have inside the function; give an id to values without."""
         with only_recorders(self.recorder):
             return [ensured_id(leaf) for leaf in self.leaves]
 
@@ -327,6 +329,9 @@ def run_hidden(
     """Run f, which returns ``(y, rule)``, with a private recorder in place of all others.
 
     Return the run as a Trace.  Raise TypeError if y contains anything but Arrays.
+
+    name : the name of the user's function in messages.
+    on_capture, keeps_records, program_modes : see ``FunctionRecorder``.
     """
     hidden = recorders()
     value_ids = [x._value_id for x in inputs.arrays]

@@ -1,4 +1,4 @@
-"""A search for the lines where a function compares its argument with values that recorders follow.
+"""The lines at which a function, while it runs, compares its argument with values on a tape.
 
 Ops such as ``less`` and ``sign`` jump.  If the result of a function depends on such a comparison, the
 result may jump where the two values are equal, and no derivative shows the jump.
@@ -35,7 +35,7 @@ class Comparisons(BaseRecorder, SeesCalls, ProgramMode):
         pass  # only ``followed`` is needed, which the caller of ``record`` updates
 
     def takes(self, op: Op) -> bool:
-        return op.jumps and self.is_here()
+        return op.jumps and self.is_tracing_here()
 
     def answer(self, call: OpCall) -> Any:
         ids = [x._current_id() for x in call.operands() if isinstance(x, Array)]
@@ -47,7 +47,10 @@ class Comparisons(BaseRecorder, SeesCalls, ProgramMode):
 
 
 def called_and_compared(f: Callable[..., Any], x: Array, *rest: Any) -> tuple[Any, dict[str, str]]:
-    """Return f(x, *rest) and ``Comparisons.lines``: where values computed from x are compared."""
+    """Return ``f(x, *rest)``, and the lines at which f compares values computed from x.
+
+    The lines are a dict: see ``Comparisons.lines``.
+    """
     seen = Comparisons(x)
     with pushed(seen), entered(seen):
         return f(x, *rest), seen.lines

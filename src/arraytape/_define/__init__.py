@@ -1,1 +1,1 @@
-"""Declarations of ops: ``elementwise``, ``primitive`` and the like, and the code that they generate."""
+"""Declarations of ops, such as ``elementwise("exp", ...)``, and the functions that they generate."""

@@ -1,4 +1,4 @@
-"""The generator of compiled ops: from the declaration of an op to Python source, compiled once.
+"""The generator of compiled ops: it writes Python source from the declaration of an op, and compiles it.
 
 The steps of the generated function, in the order of the source:
 
@@ -16,7 +16,8 @@ The steps of the generated function, in the order of the source:
 So an op adds only one Python frame to the raw call, also when a tape records it.  After the first call
 of an op ``print(arraytape.exp.__source__)`` shows its source.
 
-Functions with a parameter ``s`` write lines of the generated function to that ``Source``.
+Functions with a parameter ``s`` write lines of the generated function to that ``Source``.  The parameter
+``spec`` says which function is generated.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from .._array.views import keep_data
 from .._record.mode_stack import GO_ON, OP_BUILTINS, ask_modes
 from .._record.op import Op
 from .._record.plan import LAYOUT
-from .._record.stack import AWAITED, OPEN, UNSTARTED, active, elsewhere, new_value_id
+from .._record.stack import AWAITED, OPEN, UNSTARTED, active, new_value_id, notify_other_threads
 from .._storage.dispatch import as_data
 from .._storage.numpy_storage import NUMPY
 from .._storage.storage import STORAGES, is_complex
@@ -62,7 +63,7 @@ from .operands import (
     wrap_all,
 )
 from .option_checks import is_option, write_option_check
-from .raw_calls import NO_REGISTRY, RawFunctions, call_again, fail, overflowing
+from .raw_calls import NO_REGISTRY, RawFunctions, call_again, overflowing, raise_explained
 from .source import Source
 
 
@@ -78,12 +79,14 @@ def compile_function(
 ) -> Callable[..., Any]:  # fmt: skip
     """Return a function on Arrays that runs and records an op; the first call compiles its source.
 
+    signature : the signature of the function.
     operator : True for the method of an operator, such as ``__add__``, which returns NotImplemented for
     operands that it does not accept.
     raw : the name of the raw function, if it is not the name of the op.
     given : a dict from types of data to raw functions, in place of the array libraries' functions.
     convert : True to convert Python scalars to 0-d data once; False to leave that to NumPy, which
     does it in the forward pass and again in the backward pass.
+    name : the name of the function, if it is not that of the op.
     into : a function that handles calls with NumPy's parameters ``out`` and ``where``, which the
     returned function then has, too; None for an op without these parameters.
     """
@@ -95,15 +98,15 @@ def compile_function(
         ufunc, condition = NUMPY.ufunc(raw or op.name) if given is None else (None, "")
         functions = RawFunctions(raw or op.name) if given is None else given
         scope.update(globals_of(op), RAW=functions, UFUNC=ufunc)
-        scope.update(defaults_of(signature))
+        scope.update(default_globals(signature))
         if given is None:
             scope.update(NO_REGISTRY, call_again=call_again)
         else:  # warnings in a user's function name its own lines, and it must not run twice
-            scope["call_again"] = fail
+            scope["call_again"] = raise_explained
         scope["into"] = into
         own = given is None and not operator
-        form = Form(op, signature, operator, convert, condition, into is not None, own)
-        source = source_of(form)
+        spec = FunctionSpec(op, signature, operator, convert, condition, into is not None, own)
+        source = source_of(spec)
         filename = f"<arraytape {name}>"
         linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
         function.__source__ = source  # type: ignore[attr-defined]
@@ -136,7 +139,7 @@ COMMON: dict[str, Any] = {
     # results
     "STORAGES": STORAGES, "SCALAR": SCALAR, "as_data": as_data, "wrap_all": wrap_all,
     # recording
-    "active": active, "get_ident": get_ident, "OPEN": OPEN, "elsewhere": elsewhere,
+    "active": active, "get_ident": get_ident, "OPEN": OPEN, "notify_other_threads": notify_other_threads,
     "AWAITED": AWAITED, "UNSTARTED": UNSTARTED, "note_cut": note_cut, "new_value_id": new_value_id,
     "assign_ids": assign_ids, "keep": keep_data, "is_complex": is_complex, "saving": saving,
     "shape_of": shape_of, "dtype_of": dtype_of,
@@ -146,17 +149,17 @@ COMMON: dict[str, Any] = {
 def globals_of(op: Op) -> dict[str, Any]:
     """Return the globals of a compiled op, without its raw functions (NumPy's, say) and defaults."""
     scope = COMMON | {"NAME": op.name, "INPUTS": op.inputs, "alone": op.alone}
-    scope |= {"PLANS": op.plans, "WIDES": op.wides}
+    scope |= {"PLANS": op.plans, "WIDES": op.fitting_plans}
     scope |= {f"SAVE_{saved}": function for saved, function in op.saves.items()}
     scope |= {f"PLAN{subset}": plan.number for subset, plan in enumerate(op.plans)}
-    return scope | {f"WIDE{subset}": plan.number for subset, plan in enumerate(op.wides)}
+    return scope | {f"WIDE{subset}": plan.number for subset, plan in enumerate(op.fitting_plans)}
 
 
 FEW = 3  # the most inputs for which the source has a branch for each subset of followed inputs
 
 
-class Form(NamedTuple):
-    """The properties on which the source of a compiled function depends."""
+class FunctionSpec(NamedTuple):
+    """The description of a function to be generated: all that its source depends on."""
 
     op: Op
     signature: inspect.Signature
@@ -190,69 +193,70 @@ class Form(NamedTuple):
         return [f"{y}._data" for y in self.handles] if self.several else ["result"]
 
 
-# These are not keyword-only, since Python handles positional parameters more quickly: see ``keywords``.
+# These are not keyword-only, since Python handles positional parameters more quickly.
 HIDDEN_OF_UFUNCS = [
     inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)
     for name in ("out", "where")
 ]
 # Source of the tests for which a compiled op calls NumPy's ufunc, not RAW.  The keys are values of
-# ``Form.condition``.
+# ``FunctionSpec.condition``.
 CONDITIONS = {"ufunc": "kind is ndarray", "float64": "kind is ndarray and d_x.dtype is FLOAT64"}
 
 
-def source_of(form: Form) -> str:
-    """Return the source text of a compiled function."""
+def source_of(spec: FunctionSpec) -> str:
+    """Return the source text of the function that ``spec`` describes."""
     s = Source()
-    name = form.op.name if form.own else ""
-    others = OtherNames(name, [p.replace(annotation=p.empty) for p in form.parameters])
-    hidden = HIDDEN_OF_UFUNCS if form.like_ufunc else []
-    with s.block(f"def function{inspect.Signature(by_reference(others.all) + hidden)}:"):
+    name = spec.op.name if spec.own else ""
+    others = OtherNames(name, [p.replace(annotation=p.empty) for p in spec.parameters])
+    hidden = HIDDEN_OF_UFUNCS if spec.like_ufunc else []
+    with s.block(f"def function{inspect.Signature(replace_defaults(others.all) + hidden)}:"):
         others.check(s, "NAME")
         if hidden:
-            given = ", ".join(form.order)
+            given = ", ".join(spec.order)
             s.line(f"if out is not None or where is not None: return into(({given},), out, where)")
-        write_mode_test(s, form)
-        check_dtype_parameter(s, form)
-        for parameter in form.parameters:
-            if is_option(parameter) and not form.op.checked:
+        write_mode_test(s, spec)
+        write_dtype_check(s, spec)
+        for parameter in spec.parameters:
+            if is_option(parameter) and not spec.op.checked:
                 write_option_check(s, parameter, tuples=False)
-        if form.op.variadic:
-            read_sequence(s, form)
+        if spec.op.variadic:
+            write_sequence_reading(s, spec)
         else:
-            read_operands(s, form)
-            find_kind(s, form)
-        call_raw(s, form)
-        wrap_results(s, form)
-        if form.op.recorded:
-            record(s, form)
+            write_operand_reading(s, spec)
+            write_kind_choice(s, spec)
+        write_raw_call(s, spec)
+        write_result_wrapping(s, spec)
+        if spec.op.recorded:
+            write_recording(s, spec)
         s.line("return answer")
     return s.text()
 
 
-def write_mode_test(s: Source, form: Form) -> None:
-    """Write the lines that pass the call to modes, if a thread has any.
+def write_mode_test(s: Source, spec: FunctionSpec) -> None:
+    """Write the lines that pass the call to modes, which are objects that observe or replace ops.
 
-    A mode observes or replaces ops: if it has a result for the call, the op returns that.
+    If a mode returns a result, the op returns that result.
     """
-    positional = [p.name for p in form.parameters if p.kind is not p.KEYWORD_ONLY]
-    named = [f"{p.name!r}: {p.name}" for p in form.parameters if p.kind is p.KEYWORD_ONLY]
+    positional = [p.name for p in spec.parameters if p.kind is not p.KEYWORD_ONLY]
+    named = [f"{p.name!r}: {p.name}" for p in spec.parameters if p.kind is p.KEYWORD_ONLY]
     given = f"({', '.join(positional)}{',' * (len(positional) == 1)})"
     with s.block("if MODES is not None:"):
         s.line(f"answer = ask_modes(OWN, {given}, {{{', '.join(named)}}})")
         s.line("if answer is not GO_ON: return answer")
 
 
-def check_dtype_parameter(s: Source, form: Form) -> None:
+def write_dtype_check(s: Source, spec: FunctionSpec) -> None:
     """Write a check that the argument ``dtype`` is a dtype of Arrays; no check for a user's op."""
-    dtype = form.signature.parameters.get("dtype")
-    if dtype is not None and dtype.default is None and not form.op.checked:
+    dtype = spec.signature.parameters.get("dtype")
+    if dtype is not None and dtype.default is None and not spec.op.checked:
         s.line("if dtype is not None: check_dtype(NAME, dtype)")
 
 
 class Reference(NamedTuple):
-    """A stand-in for a parameter's default: its repr is the name of a global that holds the default.
+    """The object that replaces the default of a parameter, whose own repr may be no valid source.
 
-    The source contains ``str(signature)``, so that the repr of each default must be valid source.
+    The source contains ``str(signature)``.  The repr of a Reference is the name of a global variable of
+    the generated function, which holds the default.
     """
 
     name: str
@@ -261,7 +265,7 @@ class Reference(NamedTuple):
         return self.name
 
 
-def by_reference(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
+def replace_defaults(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
     """Return the parameters with a Reference in place of defaults other than None and ABSENT."""
     return [
         p if p.default is p.empty or p.default is ABSENT or p.default is None
@@ -270,25 +274,25 @@ def by_reference(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]
     ]  # fmt: skip
 
 
-def defaults_of(signature: inspect.Signature) -> dict[str, Any]:
-    """Return the globals that hold the defaults, by the names in the References of ``by_reference``."""
+def default_globals(signature: inspect.Signature) -> dict[str, Any]:
+    """Return the globals of a generated function that hold its defaults (``Reference``)."""
     return {f"DEFAULT_{p.name}": p.default for p in signature.parameters.values()}
 
 
 # --- operands -----------------------------------------------------------------------------------------
-def read_sequence(s: Source, form: Form) -> None:
+def write_sequence_reading(s: Source, spec: FunctionSpec) -> None:
     """Write the lines that read the value ids and the data of a variadic op's sequence of operands."""
-    (x,) = form.op.inputs
+    (x,) = spec.op.inputs
     s.line(f"{x}, t_{x}, d_{x} = coerce_all(NAME, '{x}', {x})")
     s.line(f"kind, *d_{x} = promote(NAME, ('{x}',), {x}, d_{x})")
 
 
-def read_operands(s: Source, form: Form) -> None:
+def write_operand_reading(s: Source, spec: FunctionSpec) -> None:
     """Write the lines that read the value id and the data of each input."""
-    op = form.op
-    first, *_ = form.order
-    left_out = [p.name for p in form.parameters if p.default is None]  # inputs that may be None
-    for x in form.order:
+    op = spec.op
+    first, *_ = spec.order
+    left_out = [p.name for p in spec.parameters if p.default is None]  # inputs that may be None
+    for x in spec.order:
         with s.block(f"if type({x}) is Array:"):
             s.line(f"t_{x} = {x}._value_id")
             with s.block(f"if t_{x} < 0:"):
@@ -297,9 +301,9 @@ def read_operands(s: Source, form: Form) -> None:
         if op.kind == "elementwise" and x != first:
             with s.block(f"elif type({x}) is float or type({x}) is int:"):
                 s.line(f"t_{x} = 0")
-                if form.convert:
+                if spec.convert:
                     with s.block("try:"):
-                        s.line(f"d_{x} = {as_operand(x, first)}")
+                        s.line(f"d_{x} = {scalar_source(x, first)}")
                     with s.block("except (TypeError, OverflowError) as error:"):
                         s.line(f"d_{x} = overflowing(NAME, error, '{x}', {x})")
                 else:
@@ -308,7 +312,7 @@ def read_operands(s: Source, form: Form) -> None:
         with s.block("else:"):
             take = "coerce_or_none" if x in left_out else "coerce"
             coerced = f'{x}, t_{x}, d_{x} = {take}(NAME, "{x}", {x})'
-            if form.operator:
+            if spec.operator:
                 with s.block(f"if accepted({x}):"):
                     s.line(coerced)
                 with s.block("else:"):
@@ -321,12 +325,12 @@ def read_operands(s: Source, form: Form) -> None:
             s.line(coerced)
 
 
-def as_operand(x: str, other: str) -> str:
-    """Return the source text of an expression that converts the Python scalar ``x`` for an operation.
+def scalar_source(x: str, other: str) -> str:
+    """Return the source text of an expression that converts the operand ``x``, a Python scalar.
 
-    If the data of ``other`` is float64 or float32, the scalar becomes 0-d data of the same dtype, for
-    float64 from a cache.  Otherwise NumPy would convert the scalar in the forward and again in the
-    backward pass.
+    x, other : the names of the scalar and of the other operand.  If the data of ``other`` is float64 or
+    float32, the scalar becomes 0-d data of the same dtype, for float64 from a cache.  Otherwise NumPy
+    would convert the scalar in the forward and again in the backward pass.
     """
     has_dtype = f"type(d_{other}) is ndarray and d_{other}.dtype is"
     in_float64 = f"((SCALARS.get({x}) or [scalar({x})])[0] if {x} else asarray({x}, FLOAT64))"
@@ -334,27 +338,27 @@ def as_operand(x: str, other: str) -> str:
     return f"{in_float64} if {has_dtype} FLOAT64 else {in_float32} if {has_dtype} FLOAT32 else {x}"
 
 
-def find_kind(s: Source, form: Form) -> None:
+def write_kind_choice(s: Source, spec: FunctionSpec) -> None:
     """Write the lines that set ``kind``, the type of data to compute on, and convert operands to it."""
-    first, *others = form.order
+    first, *others = spec.order
     s.line(f"kind = type(d_{first})")
     if others:
         differ = [f"type(d_{x}) is not kind and {x} is not CONSTANT" for x in others]
-        handles, data = ", ".join(form.op.inputs), ", ".join(f"d_{x}" for x in form.op.inputs)
+        handles, data = ", ".join(spec.op.inputs), ", ".join(f"d_{x}" for x in spec.op.inputs)
         with s.block(f"if {' or '.join([*differ, f'{first} is CONSTANT'])}:"):
             s.line(f"kind, {data} = promote(NAME, INPUTS, ({handles}), ({data}))")
 
 
 # --- the raw function and its results -----------------------------------------------------------------
-def call_raw(s: Source, form: Form) -> None:
+def write_raw_call(s: Source, spec: FunctionSpec) -> None:
     """Write the call of the raw function, such as NumPy's, and of ``call_again`` if it raises.
 
     The module ``raw_calls`` explains ``call_again``, which reports warnings at the user's line.
     """
-    op, condition = form.op, form.condition
-    value = {p.name: f"d_{p.name}" if p.name in op.inputs else p.name for p in form.parameters}
-    keyword_only = [p.name for p in form.parameters if p.kind is p.KEYWORD_ONLY]
-    positional = tuple(op.inputs if form.operator else (p for p in value if p not in keyword_only))
+    op, condition = spec.op, spec.condition
+    value = {p.name: f"d_{p.name}" if p.name in op.inputs else p.name for p in spec.parameters}
+    keyword_only = [p.name for p in spec.parameters if p.kind is p.KEYWORD_ONLY]
+    positional = tuple(op.inputs if spec.operator else (p for p in value if p not in keyword_only))
     values = [value[p] for p in positional] + [f"{p}={value[p]}" for p in keyword_only]
     arguments = ", ".join(values)
     names = "INPUTS" if positional == op.inputs else positional
@@ -368,17 +372,17 @@ def call_raw(s: Source, form: Form) -> None:
         s.line(f"result = call_again(NAME, error, {again}, kind, {names}, {arguments})")
 
 
-def wrap_results(s: Source, form: Form) -> None:
+def write_result_wrapping(s: Source, spec: FunctionSpec) -> None:
     """Write the lines that wrap the results in Arrays.
 
     A NumPy scalar becomes 0-d data, and its Array gets the state SCALAR.
     """
-    if form.several:
+    if spec.several:
         s.line("answer, ys = wrap_all(result)")
         return
     s.line("answer = Array()")
     s.line("answer._state = 0")
-    moved = " and type(result) not in STORAGES" if form.op.moves else ""
+    moved = " and type(result) not in STORAGES" if spec.op.moves else ""
     with s.block(f"if type(result) is not kind{moved}:"):
         s.line("result = asarray(result) if kind is ndarray else as_data(result, kind)")
         s.line("answer._state = SCALAR")
@@ -387,56 +391,59 @@ def wrap_results(s: Source, form: Form) -> None:
 
 
 # --- recording ----------------------------------------------------------------------------------------
-def record(s: Source, form: Form) -> None:
+def write_recording(s: Source, spec: FunctionSpec) -> None:
     """Write the lines that hand a record to the recorders of this thread.
 
     If only other threads have recorders, these are notified that the values are used.  If no recorder
     gets a record, the lines note the op as a ``Cut``, by which warnings explain gradients of None.
     """
-    op = form.op
+    op = spec.op
     ids = [f"t_{x}" for x in op.inputs]
     followed = f"any({ids[0]})" if op.variadic else " or ".join(ids)
     value_ids = ids[0] if op.variadic else f"({', '.join(ids)},)"
     operands = op.inputs[0] if op.variadic else f"({', '.join(op.inputs)},)"
-    noted = f"note_cut(NAME, ({', '.join(form.handles)},), {value_ids}, {operands})"
+    noted = f"note_cut(NAME, ({', '.join(spec.handles)},), {value_ids}, {operands})"
     with s.block(f"if {followed}:"):
         s.line("thread, recorders = active()")
         with s.block("if thread == get_ident():"):
             s.line("out = 0")
-            s.line(f"wide = {needs_fit(form)}")
-            saved = save(s, form)
-            if len(op.inputs) <= FEW and has_one_form(op):
-                record_each_subset(s, form, saved)
+            s.line(f"wide = {needs_fit_source(spec)}")
+            saved = write_saved_values(s, spec)
+            if len(op.inputs) <= FEW and has_fixed_plans(op):
+                write_subset_branches(s, spec, saved)
             else:
-                record_any_subset(s, form, saved)
+                write_general_recording(s, spec, saved)
             with s.block("if not out and AWAITED:"):
                 s.line(noted)
         with s.block("else:"):
             with s.block("if OPEN:"):
-                s.line(f"elsewhere({value_ids})")
+                s.line(f"notify_other_threads({value_ids})")
             with s.block("if AWAITED:"):
                 s.line(noted)
     with s.block("elif UNSTARTED:"):
         s.line(noted)
 
 
-def has_one_form(op: Op) -> bool:
+def has_fixed_plans(op: Op) -> bool:
     """Return True if the source can have a branch for each subset of inputs that a recorder follows.
 
-    In a branch the plan (what the record keeps, and which rules run) is fixed.  So the op must have
-    rules, one result, and no sequence of inputs.
+    In a branch the plan is fixed, which says what the record keeps and which rules run.  So the op must
+    have rules, one result, and no sequence of inputs.
     """
     one_result = len(op.outputs) == 1 and not op.moves and not op.partly_unknown
     return bool(not op.variadic and one_result and (op.rules or op.joint))
 
 
-def needs_fit(form: Form) -> str:
-    """Return a source expression, true if contributions must be summed or cast to fit an input."""
-    op = form.op
+def needs_fit_source(spec: FunctionSpec) -> str:
+    """Return a source expression, true if shape or dtype of an input and of the result differ.
+
+    In the backward pass, contributions must then be summed or cast to fit the input.
+    """
+    op = spec.op
     if op.variadic:
         return "True"
     if op.kind != "elementwise":
-        pairs = [(x, result) for x in op.inputs for result in form.results]
+        pairs = [(x, result) for x in op.inputs for result in spec.results]
         return " or ".join(f"(t_{x} and d_{x}.dtype is not {result}.dtype)" for x, result in pairs)
     if len(op.inputs) == 1:
         return f"d_{op.inputs[0]}.dtype is not result.dtype"
@@ -453,15 +460,15 @@ def needs_fit(form: Form) -> str:
     )
 
 
-def save(s: Source, form: Form) -> dict[str, str]:
+def write_saved_values(s: Source, spec: FunctionSpec) -> dict[str, str]:
     """Write the lines that compute the values in ``op.saves``, which only the backward pass needs.
 
     Return a dict from the names of these values to the local variables that hold them.
     """
-    op = form.op
-    known = {x: f"d_{x}" for x in op.inputs} | dict(zip(op.outputs, form.results, strict=True))
+    op = spec.op
+    known = {x: f"d_{x}" for x in op.inputs} | dict(zip(op.outputs, spec.results, strict=True))
     known["storage"] = "STORAGES[kind]"
-    known["handles"] = f"({', '.join([*op.inputs, *form.handles])})"
+    known["handles"] = f"({', '.join([*op.inputs, *spec.handles])})"
     for saved, function in op.saves.items():
         arguments = ", ".join(known.get(p, p) for p in inspect.signature(function).parameters)
         there = f"saving(SAVE_{saved}, STORAGES[kind], {arguments})"
@@ -470,46 +477,53 @@ def save(s: Source, form: Form) -> dict[str, str]:
     return {saved: known[saved] for saved in op.saves}
 
 
-def places(form: Form, saved: dict[str, str]) -> dict[str, str]:
-    """Return a dict from names of values that rules may get to the variables that hold them."""
-    op = form.op
-    data = {x: f"d_{x}" for x in op.inputs} | dict(zip(op.outputs, form.results, strict=True))
+def value_variables(spec: FunctionSpec, saved: dict[str, str]) -> dict[str, str]:
+    """Return a dict from the names of values that rules may get to the local variables with the values.
+
+    saved : the result of ``write_saved_values``.
+    """
+    op = spec.op
+    data = {x: f"d_{x}" for x in op.inputs} | dict(zip(op.outputs, spec.results, strict=True))
     return data | {p: p for p in op.parameters} | saved
 
 
-def layouts(form: Form) -> dict[str, str]:
+def layout_expressions(spec: FunctionSpec) -> dict[str, str]:
     """Return a dict from names such as "shape x" to source expressions for the shape or dtype of x.
 
     It has an entry for each input and output.
     """
-    op, found = form.op, {}
+    op, found = spec.op, {}
     of_constant = {"shape": "()", "dtype": "None"}
     for what in LAYOUT:
         for x in op.inputs:
             one = f"({of_constant[what]} if {x} is CONSTANT else d_{x}.{what})"
             found[f"{what} {x}"] = f"{what}_of(d_{x})" if op.variadic else one
-        for y, result in zip(op.outputs, form.results, strict=True):
+        for y, result in zip(op.outputs, spec.results, strict=True):
             found[f"{what} {y}"] = f"{result}.{what}"
     return found
 
 
-def record_each_subset(s: Source, form: Form, saved: dict[str, str]) -> None:
+def write_subset_branches(s: Source, spec: FunctionSpec, saved: dict[str, str]) -> None:
     """Write the lines that record an op with few inputs and one result on each recorder.
 
     The lines have a branch for each subset of the inputs that a recorder may follow.
+
+    saved : the result of ``write_saved_values``.
     """
     for head, wide in (("if not wide:", False), ("else:", True)):
         with s.block(head), s.block("for recorder in recorders:"):
             s.line("followed = recorder.followed")
-            choose_subset(s, form, places(form, saved) | layouts(form), wide)
+            write_subset_tests(
+                s, spec, value_variables(spec, saved) | layout_expressions(spec), wide
+            )
             s.line("followed.add(out)")
             if wide:
                 with s.block('if result.dtype.kind == "c":'):
                     s.line("recorder.notice(WIDES[1], ())")
 
 
-def choose_subset(
-    s: Source, form: Form, values: dict[str, str], wide: bool, at: int = 0, subset: int = 0
+def write_subset_tests(
+    s: Source, spec: FunctionSpec, values: dict[str, str], wide: bool, at: int = 0, subset: int = 0
 ) -> None:
     """Write nested ``if`` statements, one for each input, that find the followed inputs.
 
@@ -519,25 +533,27 @@ def choose_subset(
     values : dict from the names of values that a record may keep to variables and expressions.
     wide : True if records keep shape and dtype of inputs, because contributions must be cast or summed.
     """
-    inputs = form.op.inputs
+    inputs = spec.op.inputs
     if at < len(inputs):
         with s.block(f"if t_{inputs[at]} in followed:"):
-            choose_subset(s, form, values, wide, at + 1, subset | 1 << at)
+            write_subset_tests(s, spec, values, wide, at + 1, subset | 1 << at)
         with s.block("else:"):
-            choose_subset(s, form, values, wide, at + 1, subset)
+            write_subset_tests(s, spec, values, wide, at + 1, subset)
     elif subset:
-        record_subset(s, form.op, subset, values, wide)
+        write_record_call(s, spec.op, subset, values, wide)
     else:
         s.line("continue")
 
 
-def record_subset(s: Source, op: Op, subset: int, values: dict[str, str], wide: bool) -> None:
+def write_record_call(s: Source, op: Op, subset: int, values: dict[str, str], wide: bool) -> None:
     """Write the lines that record the op if the inputs in ``subset`` are followed.
 
     They give the result a value id, mark data that the record keeps, and pass the record to the
-    recorder.  wide : see ``choose_subset``.
+    recorder.
+
+    subset : the followed inputs; bit i is set for input i.  values, wide : see ``write_subset_tests``.
     """
-    plan = (op.wides if wide else op.plans)[subset]
+    plan = (op.fitting_plans if wide else op.plans)[subset]
     s.line("if not out: out = answer._value_id = new_value_id()")
     for x in op.inputs:
         if x in plan.positions:
@@ -554,13 +570,13 @@ def record_subset(s: Source, op: Op, subset: int, values: dict[str, str], wide: 
     s.line(f"recorder.record(({'WIDE' if wide else 'PLAN'}{subset}, out, {kept}))")
 
 
-def record_any_subset(s: Source, form: Form, saved: dict[str, str]) -> None:
-    """Write lines that record the op for any subset of followed inputs.
+def write_general_recording(s: Source, spec: FunctionSpec, saved: dict[str, str]) -> None:
+    """Write the lines that record an op with many inputs or results, for any subset of followed inputs.
 
     The lines make a tuple of all values that a record may keep.  At run time, the plan of the subset
     selects from the tuple the values that it keeps.
     """
-    op = form.op
+    op = spec.op
     bits = [f"(t_{x} in followed) << {i}" for i, x in enumerate(op.inputs)]
     one_bit = f"any([t in followed for t in t_{op.inputs[0]}])"
     with s.block("for recorder in recorders:"):
@@ -570,11 +586,11 @@ def record_any_subset(s: Source, form: Form, saved: dict[str, str]) -> None:
             with s.block("if not out:"):
                 s.line(
                     "out = assign_ids(ys)"
-                    if form.several
+                    if spec.several
                     else "out = answer._value_id = new_value_id()"
                 )
             s.line("plan = (WIDES if wide else PLANS)[subset]")
-            s.line(f"values = ({all_values(form, saved)})")
+            s.line(f"values = ({values_source(spec, saved)})")
             with s.block("for at, place in plan.hold:"):
                 if FREE_THREADED:
                     s.line("if values[at]._data is None: continue")
@@ -584,21 +600,28 @@ def record_any_subset(s: Source, form: Form, saved: dict[str, str]) -> None:
                 kept = "(*values[:place], keep(values[at]), *values[place + 1:])"
                 s.line(f"{else_}values = {kept}")
             s.line("recorder.record(plan.pick(values))")
-            s.line("followed.update(out)" if form.several else "followed.add(out)")
-            complex_result = " or ".join(f"is_complex({result})" for result in form.results)
+            s.line("followed.update(out)" if spec.several else "followed.add(out)")
+            complex_result = " or ".join(f"is_complex({result})" for result in spec.results)
             with s.block(f"if plan.notable or {complex_result}:"):
                 s.line("recorder.notice(plan, values)")
 
 
-def all_values(form: Form, saved: dict[str, str]) -> str:
+def values_source(spec: FunctionSpec, saved: dict[str, str]) -> str:
     """Return the source of the tuple of all values that a record may keep: see ``Op.value_positions``.
 
     The text lacks the outer parentheses, which the caller adds: it may be ``x) if test else (y``.
     """
-    op = form.op
+    op = spec.op
     ids = [f"t_{x}" for x in op.inputs]
-    values = ["plan.number", "out", *ids, *places(form, saved).values(), *op.inputs, *form.handles]
-    text, layout = ", ".join(values), ", ".join(layouts(form).values())
+    values = [
+        "plan.number",
+        "out",
+        *ids,
+        *value_variables(spec, saved).values(),
+        *op.inputs,
+        *spec.handles,
+    ]
+    text, layout = ", ".join(values), ", ".join(layout_expressions(spec).values())
     if op.variadic or op.asks_layout:
         return f"{text}, {layout}"
     return f"{text}) if not wide else ({text}, {layout}"

@@ -1,4 +1,4 @@
-"""define_op, register_gradient and no_gradient for the user's own ops and rules, and stop_gradient."""
+"""define_op, register_gradient and no_gradient, with which users make ops; and stop_gradient."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .._util import nest
 from .._util.array_types import RawArray
 from .._util.errors import describe, entrance, short_repr, user_line
 from .._util.nest import Nesting
-from .compile import Form, compile_function, globals_of, source_of
+from .compile import FunctionSpec, compile_function, globals_of, source_of
 from .words import inputs_among, nondifferentiable
 
 _stopped = nondifferentiable(
@@ -112,7 +112,7 @@ def register_gradient(name: str) -> Callable[[Rule], Rule]:
     """
 
     def declare(rule: Rule) -> Rule:
-        op = _free(name)
+        op = _op_without_rule(name)
         if not callable(rule):
             raise TypeError(
                 f"register_gradient({name!r}): a rule must be a function, got {describe(rule)} "
@@ -157,7 +157,7 @@ def no_gradient(name: str) -> None:
     >>> print(y, tape.gradient(y, x))
     [2. 0. 1.] None
     """
-    op = _free(name)
+    op = _op_without_rule(name)
     op.give_rules([lambda g: None] * len(op.inputs), None)
     REGISTERED[name] = user_line()
 
@@ -258,10 +258,11 @@ def define_op(
     return public
 
 
-def unregistered(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
+def unregistered_op(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
     """Return the public function of an op without a derivative that is not entered in the registry.
 
-    forward : the function of raw data, as for ``define_op``.
+    So it needs no unique name: dropout and optimizers run such ops.  forward : the function of raw data,
+    as for ``define_op``.
     """
     signature, inputs, _ = inputs_of_forward(name, forward, "nondifferentiable")
     op = Op(
@@ -273,7 +274,7 @@ def unregistered(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
     return compile_function(op, signature, given=Forward(op, forward))
 
 
-def misstated(name: str, what: str) -> TypeError:
+def statement_error(name: str, what: str) -> TypeError:
     """Return the TypeError for a mistake in the arguments of ``define_op``, described by ``what``."""
     return TypeError(f"define_op({name!r}): {what} [at {user_line()}]")
 
@@ -289,7 +290,7 @@ def check_statement(name: str, forward: Callable[..., Any], word: str) -> None:
             f"[at {user_line()}]"
         )
     if not callable(forward):
-        raise misstated(name, f"forward must be callable, got {describe(forward)}")
+        raise statement_error(name, f"forward must be callable, got {describe(forward)}")
     if name in REGISTRY:
         raise KeyError(
             f"op {name!r} is already declared at {REGISTRY[name].declared} [at {user_line()}]"
@@ -306,7 +307,9 @@ def inputs_of_forward(
     try:
         signature = inspect.signature(forward)
     except (TypeError, ValueError) as error:
-        raise misstated(name, "forward has no signature; wrap it: lambda x: forward(x)") from error
+        raise statement_error(
+            name, "forward has no signature; wrap it: lambda x: forward(x)"
+        ) from error
     parameters = [p for p in signature.parameters.values() if p.name != "xp" or word == "composite"]
     inputs, variadic = inputs_among(signature)
     if not inputs:
@@ -322,11 +325,11 @@ def check_parameters(name: str, signature: inspect.Signature, inputs: Sequence[s
     for p in signature.parameters.values():
         collects = p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
         if collects or (p.name in inputs and p.kind not in POSITIONAL):
-            raise misstated(
+            raise statement_error(
                 name, f"forward may have neither *args, **kwargs nor keyword-only inputs, got {p}"
             )
         if p.default is not p.empty and not is_literal(p.default):
-            raise misstated(
+            raise statement_error(
                 name, f"the default of {p.name} must be a literal, got {describe(p.default)}"
             )
 
@@ -346,7 +349,7 @@ def is_literal(value: Any) -> bool:
 def check_number_of_inputs(name: str, word: str, inputs: Sequence[str]) -> None:
     if not inputs or (word == "linear" and len(inputs) > 1):
         takes = "1 array inputs" + ("" if word == "linear" else " or more")
-        raise misstated(name, f"{word} takes {takes}, forward has {tuple(inputs)}")
+        raise statement_error(name, f"{word} takes {takes}, forward has {tuple(inputs)}")
 
 
 def check_rules(
@@ -358,13 +361,15 @@ def check_rules(
     """
     for rule in (*rules, joint):
         if rule is not None and not callable(rule) and not isinstance(rule, Unknown):
-            raise misstated(name, f"a rule must be a function or None, got {describe(rule)}")
+            raise statement_error(name, f"a rule must be a function or None, got {describe(rule)}")
     counts = {"elementwise": len(inputs), "linear": 1, "primitive": len(inputs) if rules else 0}
     count = counts.get(word, 0)
     fits = len(rules) == count and not (joint and (rules or word != "primitive"))
     if not fits:
         got = f"{len(rules)}{' and joint' if joint else ''}"
-        raise misstated(name, f"{word} with inputs {tuple(inputs)} takes {count} rules, got {got}")
+        raise statement_error(
+            name, f"{word} with inputs {tuple(inputs)} takes {count} rules, got {got}"
+        )
 
 
 def check_outputs(name: str, outputs: Sequence[str]) -> None:
@@ -372,7 +377,7 @@ def check_outputs(name: str, outputs: Sequence[str]) -> None:
         isinstance(y, str) and y.isidentifier() for y in outputs
     )
     if not fits or not outputs or len({*outputs}) < len(outputs):
-        raise misstated(
+        raise statement_error(
             name,
             f"outputs must be different identifiers in a list or tuple, got {describe(outputs)}",
         )
@@ -382,7 +387,7 @@ def check_names(op: Op, signature: inspect.Signature) -> None:
     """Raise TypeError if a parameter has the name of a variable in the generated source."""
     for parameter in signature.parameters:
         if parameter in names_in_source() or parameter[:2] in VALUES_OF:
-            raise misstated(
+            raise statement_error(
                 op.name, f"a parameter may not be called {parameter!r}, a name in generated code"
             )
 
@@ -394,7 +399,10 @@ UNTAKEN = ("_a_", "_b_", "_c_")
 
 @functools.cache
 def names_in_source() -> frozenset[str]:
-    """Return the names of variables that generated source may use, taken from three sample ops."""
+    """Return the names of variables in generated source, which parameters of ops may not have.
+
+    The names are read from the source of three sample ops.
+    """
     forms = [
         Op("", "elementwise", UNTAKEN[:2], rules=[lambda t, _b_: t, lambda t, _a_: t]),
         Op("", "primitive", UNTAKEN, outputs=("y", "z")),
@@ -403,7 +411,7 @@ def names_in_source() -> frozenset[str]:
     found = {*globals_of(forms[0]), "first_call"}
     for op in forms:
         signature = inspect.Signature([inspect.Parameter(x, POSITIONAL[0]) for x in op.inputs])
-        nodes = [*ast.walk(ast.parse(source_of(Form(op, signature, condition="ufunc"))))]
+        nodes = [*ast.walk(ast.parse(source_of(FunctionSpec(op, signature, condition="ufunc"))))]
         targets = [node.target for node in nodes if isinstance(node, ast.comprehension)]
         names = [node.id for node in nodes if isinstance(node, ast.Name)]
         found.update({*names} - {node.id for node in targets if isinstance(node, ast.Name)})
@@ -411,7 +419,7 @@ def names_in_source() -> frozenset[str]:
 
 
 class Forward(dict[type, Callable[..., Any]]):
-    """The functions on raw data of a user's op, by type of data; they call the user's ``forward``.
+    """The raw functions of a user's op, which call the user's ``forward``: a dict by type of raw data.
 
     Each of them passes NumPy inputs to ``forward`` as read-only views, and checks the results.
     """
@@ -454,7 +462,10 @@ class Forward(dict[type, Callable[..., Any]]):
         return run
 
     def takes_one(self, error: TypeError) -> TypeError:
-        """Return the error for a ``forward`` that calls NumPy functions on batched data of a vmap."""
+        """Return the error for a ``forward`` that calls NumPy functions on batched data of a vmap.
+
+        error : the TypeError that the batched data raised.
+        """
         why, _, line = str(error).partition(". Use where")
         return TypeError(
             f"{why}. The forward of {self.op.name} is given the data of all examples at once, which "
@@ -466,6 +477,8 @@ class Forward(dict[type, Callable[..., Any]]):
         """Return a result of ``forward`` as raw data; copy it if it shares memory with an input.
 
         Raise TypeError for a result that is neither a raw array nor a number.
+
+        arrays : the raw arrays that ``forward`` got.  storage : the functions for their library.
         """
         if type(found) not in STORAGES:
             if not isinstance(found, bool | int | float | complex | np.generic):
@@ -498,7 +511,7 @@ def read_only(data: RawArray) -> Any:
     return view
 
 
-def _free(name: str) -> Op:
+def _op_without_rule(name: str) -> Op:
     """Return the op of a name; raise LookupError if there is none, KeyError if the op has a rule."""
     op = REGISTRY.get(name) if isinstance(name, str) else None
     if op is None:

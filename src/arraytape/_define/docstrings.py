@@ -160,8 +160,8 @@ ERRORS = (
 SAME: dict[Any, dict[str, str]] = {}
 
 
-def docstring(op: Op, signature: Signature, own: str | None) -> str | None:
-    """Return the docstring of an op's public function; None under ``python -OO``.
+def op_docstring(op: Op, signature: Signature, own: str | None) -> str | None:
+    """Compose the docstring of an op's public function; return None under ``python -OO``.
 
     own : the docstring in the op's declaration, or None.
     """
@@ -169,20 +169,20 @@ def docstring(op: Op, signature: Signature, own: str | None) -> str | None:
         return None
     name = op.name
     if op.origin == "inner":
-        return sections_of(own or op.doc or f"{name} of each element.")["Summary"]
+        return split_sections(own or op.doc or f"{name} of each element.")["Summary"]
     if own:
-        sections = sections_of(own)
-        describe(op, signature, sections)
+        sections = split_sections(own)
+        fill_sections(op, signature, sections)
     else:
         key = op.inputs, op.takes, op.gives
         if key not in SAME:
-            describe(op, signature, SAME.setdefault(key, {}))
+            fill_sections(op, signature, SAME.setdefault(key, {}))
         summary, _, notes = op.doc.partition("\n\n")
         sections = {"Summary": summary or f"{name} of each element.", "Notes": notes, **SAME[key]}
     notes = sections.get("Notes", "")
     if not notes.startswith("Derivative: "):
         notes = f"{derivative_text(op)}\n\n{notes}" if notes else derivative_text(op)
-    sections["Notes"] = notes + kept_words(op)
+    sections["Notes"] = notes + kept_values_text(op)
     if op.origin != "extra":
         sections["References"] = f"{STANDARD}{name}.html"
     elif hasattr(np, name):
@@ -195,7 +195,7 @@ def docstring(op: Op, signature: Signature, own: str | None) -> str | None:
     return "\n".join([sections["Summary"], *parts])
 
 
-def with_example(function: Callable[..., Any], example: str, notes: str = "") -> None:
+def append_example(function: Callable[..., Any], example: str, notes: str = "") -> None:
     """Append notes and an Examples section to the docstring of a function, if it has a docstring."""
     own = function.__doc__
     if own is not None:
@@ -203,25 +203,28 @@ def with_example(function: Callable[..., Any], example: str, notes: str = "") ->
         function.__doc__ = f"{text.rstrip()}{notes}\n{HEADINGS['Examples']}{IMPORTED}{example}"
 
 
-def describe(op: Op, signature: Signature, sections: dict[str, str]) -> None:
-    """Set the entries "Parameters", "Returns" and "Raises" of ``sections``.
+def fill_sections(op: Op, signature: Signature, sections: dict[str, str]) -> None:
+    """Add the sections "Parameters", "Returns" and "Raises" of an op to the dict ``sections``.
 
-    sections : the sections of the op's own docstring, whose texts take precedence.
+    sections : the sections of the op's own docstring, by heading; their texts take precedence.
     """
     takes, (shape, gives) = op.takes, op.gives
     if signature.parameters:
-        entries = entries_of(sections.get("Parameters", ""))
-        sections["Parameters"] = "\n".join([
-            f"{heading(p, op)}\n{entries.get(p.name) or text_of(p, op, takes, signature)}"
+        entries = split_entries(sections.get("Parameters", ""))
+        texts = [
+            entries.get(p.name) or parameter_text(p, op, takes, signature)
             for p in signature.parameters.values()
-        ])  # fmt: skip
+        ]
+        headings = [parameter_heading(p, op) for p in signature.parameters.values()]
+        rows = zip(headings, texts, strict=True)
+        sections["Parameters"] = "\n".join([f"{heading}\n{text}" for heading, text in rows])
     if shape and "Returns" not in sections:
         result = f"{SHAPES[shape]}.\nIts dtype is {DTYPES[gives]}."
         sections["Returns"] = indented(f"Array\n{result}")
-    sections["Raises"] = errors_of(op, signature, takes, shape, sections.get("Raises", ""))
+    sections["Raises"] = errors_text(op, signature, takes, shape, sections.get("Raises", ""))
 
 
-def sections_of(text: str) -> dict[str, str]:
+def split_sections(text: str) -> dict[str, str]:
     """Split a docstring into a dict by heading; the text before the first heading is the "Summary"."""
     text = dedented(text)
     sections = {}
@@ -240,8 +243,11 @@ def dedented(text: str) -> str:
     return text.replace("\n    ", "\n") if INDENTED else text
 
 
-def entries_of(section: str) -> dict[str, str]:
-    """Split a section, in which each name is a line above its indented text, into {name: text}."""
+def split_entries(section: str) -> dict[str, str]:
+    """Split a section, such as "Raises", into a dict from names to texts.
+
+    In a section, each name is a line above its indented text.
+    """
     entries: dict[str, str] = {}
     name = ""
     for line in section.split("\n") if section else ():
@@ -252,8 +258,11 @@ def entries_of(section: str) -> dict[str, str]:
     return entries
 
 
-def text_of(p: Parameter, op: Op, takes: str, signature: Signature) -> str:
-    """Return the text on a parameter from the tables ``PARAMETERS`` and ``TAKES``."""
+def parameter_text(p: Parameter, op: Op, takes: str, signature: Signature) -> str:
+    """Return the text on a parameter that the op's own docstring does not describe, from the tables.
+
+    takes : the key of ``TAKES`` for the op.
+    """
     name = p.name
     if takes and name in op.inputs:
         return f"    Of {indented(TAKES[takes][0])}."
@@ -270,7 +279,7 @@ def indented(text: str) -> str:
     return text.replace("\n", "\n    ")
 
 
-def heading(p: Parameter, op: Op) -> str:
+def parameter_heading(p: Parameter, op: Op) -> str:
     """Return the line ``name : type, default: value`` for a parameter."""
     name, note = p.name, p.annotation
     if not isinstance(note, str) and note is not p.empty:  # annotations are not lazy
@@ -290,12 +299,12 @@ def heading(p: Parameter, op: Op) -> str:
     )
 
 
-def errors_of(op: Op, signature: Signature, takes: str, shape: str, own: str) -> str:
-    """Return the text of "Raises": the errors that follow from the declaration, then those in ``own``.
+def errors_text(op: Op, signature: Signature, takes: str, shape: str, own: str) -> str:
+    """Return the section "Raises" of an op: the errors that follow from its declaration, then its own.
 
     takes : the key of ``TAKES``.  shape : the key of ``SHAPES``.  own : the op's own "Raises" section.
     """
-    parameters, found = signature.parameters, entries_of(own)
+    parameters, found = signature.parameters, split_entries(own)
     errors: dict[str, list[str]] = {error: [] for error in ERRORS}
     if op.inputs:
         errors["TypeError"] += not_arrays(op, signature)
@@ -362,22 +371,22 @@ def derivative_text(op: Op) -> str:
         return (
             f"Derivative: linear in {op.inputs[0]}, so that the op itself maps a tangent to that of\n"
             f"the result.  For a gradient g of the result, the gradient of {op.inputs[0]} is\n"
-            f"{written(back)}."
+            f"{rule_text(back)}."
         )
     if op.joint:
-        return f"Derivative:\n{written(op.joint)}."
+        return f"Derivative:\n{rule_text(op.joint)}."
     given = [(x, rule) for x, rule in zip(op.inputs, op.rules or (), strict=True) if rule]
     rules = {x: rule for x, rule in given if not isinstance(rule, Unknown)}
     if not rules:
         return f"Derivative: none is known with respect to {names_in_sentence(list(op.inputs))}."
     if op.kind == "elementwise":
         texts = [
-            f"{'``t``' if rule is identity_rule else written(rule)}, for a tangent t of {x}"
+            f"{'``t``' if rule is identity_rule else rule_text(rule)}, for a tangent t of {x}"
             for x, rule in rules.items()
         ]
         text = "Derivative: the tangent of the result is\n" + ";\n".join(texts)
     else:
-        texts = [f"the gradient of {x} is\n{written(rule)}" for x, rule in rules.items()]
+        texts = [f"the gradient of {x} is\n{rule_text(rule)}" for x, rule in rules.items()]
         text = "Derivative: for a gradient g of the result,\n" + ";\n".join(texts)
     if any("y" in op.asks[rule] and rule.__doc__ is None for rule in rules.values()):
         text += ", with y the result"
@@ -388,7 +397,7 @@ def derivative_text(op: Op) -> str:
     return f"{text}.\nThere is no gradient of {names_in_sentence(none)}." if none else f"{text}."
 
 
-def written(rule: Any) -> str:
+def rule_text(rule: Any) -> str:
     """Return the text of a rule: its docstring after "Return", or the source of a lambda."""
     if rule is identity_rule:
         return "``g``"
@@ -417,7 +426,7 @@ def source_line(rule: Rule) -> str:
 LONGEST = 86  # the most characters of the list on the line "A tape keeps ..."
 
 
-def kept_words(op: Op) -> str:
+def kept_values_text(op: Op) -> str:
     """Return a paragraph on the values that a record keeps if a tape follows all inputs."""
     if not op.recorded:
         return ""

@@ -19,9 +19,10 @@ HERE = os.path.dirname(os.path.dirname(__file__))
 
 @functools.cache
 def examples_of(room: str) -> dict[str, str]:
-    """Return a dict from op name to example, read from the folder ``examples`` of a subpackage.
+    """Return the examples of a subpackage's folder ``examples``: a dict from names of ops to texts.
 
-    room : such as "ops".  Return {} if the folder cannot be read, as in a zip file.
+    room : the name of the subpackage, such as "ops".  Return {} if the folder cannot be read, as in a
+    zip file.
     """
     folder, texts = os.path.join(HERE, room, "examples"), [""]
     with contextlib.suppress(OSError):

@@ -33,7 +33,7 @@ HOMES = {"": np, "linalg": np.linalg, "fft": np.fft}
 
 
 class Absent:
-    """The type of ABSENT, the default of a hidden parameter for which the user may pass None."""
+    """The type of ABSENT, the default of hidden parameters if None may be an argument."""
 
     def __repr__(self) -> str:
         return "ABSENT"
@@ -68,13 +68,14 @@ def numpys_keywords(name: str, parameters: Sequence[Parameter]) -> list[str]:
 
 
 class OtherNames:
-    """The hidden parameters to add to the function of an op.
+    """The hidden parameters of an op's function, which catch keywords of other libraries.
 
     name : the name of one of arraytape's ops, "" for an op of the user.  parameters : its parameters.
 
-    ours : a dict from refused keywords, such as ``dim``, to the standard's.  numpys : NumPy's keywords.
-    default : the default of the hidden parameters, None or ABSENT.  all : the parameters of the
-    generated function, with the hidden ones.
+    ours : a dict from refused keywords, such as ``dim``, to the standard's names.
+    numpys : the keywords with which NumPy's function is called.
+    default : the default of the hidden parameters, None or ABSENT.
+    all : the parameters of the generated function, with the hidden ones.
     """
 
     def __init__(self, name: str, parameters: Sequence[Parameter]) -> None:
@@ -148,7 +149,7 @@ class OtherNames:
 
 
 def default_text(parameter: Parameter) -> str:
-    """Return the source text of a parameter's default: see ``compile.by_reference``."""
+    """Return the source text of a parameter's default: its repr, or the global that holds it."""
     plain = parameter.default is ABSENT or parameter.default is None
     return repr(parameter.default) if plain else f"DEFAULT_{parameter.name}"
 
@@ -159,7 +160,7 @@ def call_numpys(
     own: Mapping[str, tuple[Any, Any]],
     theirs: Mapping[str, tuple[Any, Any]],
 ) -> Any:
-    """Call NumPy's function with the ``name`` of an op; return its result.
+    """Call NumPy's function called ``name`` on Arrays, because the user passed keywords that it has.
 
     args : the positional arguments.  own, theirs : dicts from the names of the op's parameters, and of
     NumPy's further keywords, to pairs (argument, default).

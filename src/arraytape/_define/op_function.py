@@ -30,8 +30,8 @@ UNCOMPILED = uncompiled.__code__
 
 
 @functools.cache
-def compiled(source: str) -> CodeType:
-    """Compile a source text; cached, since many ops share a text, and compiling is slow."""
+def compile_source(source: str) -> CodeType:
+    """Return the code object of a source text; it is cached, since many ops share a text."""
     return compile(source, "<arraytape>", "exec")
 
 
@@ -42,7 +42,7 @@ def give_code(public: FunctionType, source: str, file: str, name: str) -> None:
     tracebacks show.
     """
     scope = public.__globals__
-    exec(compiled(source), scope)
+    exec(compile_source(source), scope)
     made = scope["function"]
     public.__defaults__, public.__kwdefaults__ = made.__defaults__, made.__kwdefaults__
     public.__code__ = made.__code__.replace(  # last, since calls run the new code from here on
@@ -51,9 +51,10 @@ def give_code(public: FunctionType, source: str, file: str, name: str) -> None:
 
 
 class OpFunction:
-    """The public function of an op, or the method of an operator, with the names of its parameters.
+    """The public function of an op, or the method of an operator, as modes get it.
 
-    build : generates and compiles the code of ``function`` when the op is called for the first time.
+    names : the names of the parameters.
+    build : a function that generates and compiles the code of ``function``, at the first call of the op.
     """
 
     __slots__ = ("build", "function", "names", "op")
@@ -70,9 +71,10 @@ class OpFunction:
                 self.build()
 
     def with_raw(self, raw: Callable[..., Any]) -> FunctionType:
-        """Return a copy of the function that calls ``raw`` to compute on NumPy or CuPy data.
+        """Return a copy of the function that calls ``raw`` in place of the op's raw function.
 
-        Modes, which observe or replace ops, do not see calls of the copy.
+        A mode uses it to record an op whose result it computes itself.  Calls of the copy do not reach
+        modes.
         """
         self.build_once()
         function = self.function

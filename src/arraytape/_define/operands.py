@@ -1,6 +1,6 @@
-"""Functions that compiled ops call outside the hot path.
+"""Functions that compiled ops call for operands that are no Arrays, and for several operands or results.
 
-They serve operands that are no Arrays, sequences of operands, and ops with several results.
+The usual case, a few Arrays and one result, is inline code of the compiled op.
 
 A compiled op holds an operand in three variables: its handle (the Array, or the placeholder CONSTANT or
 GENERIC), its value id (0 if no recorder follows the value) and its data.
@@ -57,25 +57,28 @@ def coerce(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
     if type(value) in SCALARS:
         return CONSTANT, 0, value
     if type(value) in STORAGES:
-        value = taken_data(name, argument, value)
+        value = admitted_data(name, argument, value)
         making = MAKING.get()
         if making is not None:  # during a trace, ``adopted`` returns the data that records keep
             value = making.adopted(value)
         return wrap(value, 0, PINNED), 0, value
     if isinstance(value, np.generic):
-        return GENERIC, 0, taken_data(name, argument, np.asarray(value))
+        return GENERIC, 0, admitted_data(name, argument, np.asarray(value))
     if isinstance(value, bool | int | float | complex):
         return CONSTANT, 0, value
     if isinstance(value, Array):
         return value, value._sync() if value._value_id < 0 else value._value_id, value._data
     if storage_for(type(value)) is not None:
-        value = taken_data(name, argument, value)
+        value = admitted_data(name, argument, value)
         return wrap(value, 0, PINNED), 0, value
     raise no_array(name, argument, type(value))
 
 
 def no_array(name: str, argument: str, kind: type) -> TypeError:
-    """Return the TypeError for an argument of a type that ops do not accept."""
+    """Return the TypeError for an argument whose type, ``kind``, ops do not accept.
+
+    name, argument : the op and its parameter.
+    """
     got = f"{name}: {argument} must be an Array, got {kind.__module__}.{kind.__qualname__}"
     if is_of_dask(kind):
         return TypeError(
@@ -105,7 +108,7 @@ def coerce_or_none(name: str, argument: str, value: Any) -> tuple[Array, int, An
     return (CONSTANT, 0, None) if value is None else coerce(name, argument, value)
 
 
-def taken_data(name: str, argument: str, data: RawArray) -> Any:
+def admitted_data(name: str, argument: str, data: RawArray) -> Any:
     """Return ``data`` in a dtype that Arrays can have; raise TypeError if its dtype fits none."""
     if data.dtype in KNOWN:
         return data
@@ -147,7 +150,10 @@ DEEPEST = 64  # the most axes of a NumPy array, and so the most levels of a list
 
 
 def first_array(nested: Iterable[Any], depth: int = 0) -> Array | None:
-    """Return the first Array in a nested sequence, or None."""
+    """Return the first Array in a nested list or tuple, or None.
+
+    depth : the number of lists around ``nested``, for a limit on lists that hold themselves.
+    """
     for part in nested:
         found = part if isinstance(part, Array) else None
         if isinstance(part, list | tuple) and depth < DEEPEST:
@@ -157,8 +163,8 @@ def first_array(nested: Iterable[Any], depth: int = 0) -> Array | None:
     return None
 
 
-def from_list(name: str, value: Any) -> Array | np.ndarray[Any, Any] | None:
-    """Convert a nested list or tuple that is an operand of an operator.
+def operand_from_list(name: str, value: Any) -> Array | np.ndarray[Any, Any] | None:
+    """Convert a nested list or tuple that is an operand of an operator, as in ``x + [1.0, 2.0]``.
 
     Return a recorded Array if the list contains Arrays, and NumPy data if it contains only numbers.
     Return None for any other value, but raise TypeError for Dask's collections and PyTorch's tensors.
@@ -179,17 +185,17 @@ def from_list(name: str, value: Any) -> Array | np.ndarray[Any, Any] | None:
     return data if data.dtype in KNOWN else None
 
 
-def list_beside(name: str, x: Array, value: Any) -> Any:
+def list_on_device_of(name: str, x: Array, value: Any) -> Any:
     """Return a nested list as an Array on the device of x, and any other value unchanged."""
-    made = from_list(name, value)
+    made = operand_from_list(name, value)
     if made is None:
         return value
     return made if isinstance(made, Array) else asarray_like(x, made)
 
 
 def coerce_list(name: str, argument: str, value: Any) -> tuple[Array, int, Any] | None:
-    """Return handle, value id and data of a nested list, or None if the value is no such list."""
-    made = from_list(name, value)
+    """Return the handle, the value id and the data of a nested list; None for any other value."""
+    made = operand_from_list(name, value)
     if made is None:
         return None
     return coerce(name, argument, made) if isinstance(made, Array) else (GENERIC, 0, made)
@@ -248,7 +254,10 @@ def coerce_all(
 
 
 def coerce_part(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
-    """Return handle, value id and data as ``coerce``, but a Python number as GENERIC 0-d data."""
+    """Return the handle, the value id and the data of an operand in a sequence of operands.
+
+    As ``coerce``, but a Python number becomes 0-d data, with the handle GENERIC.
+    """
     handle, value_id, data = coerce(name, argument, value)
     if type(data) in NUMBERS:
         return GENERIC, 0, number_data(name, argument, data)
@@ -260,6 +269,7 @@ def promote(
 ) -> tuple[Any, ...]:
     """Convert the data of operands to one type; return the type, followed by the data of each operand.
 
+    name, names, handles, data : the op, and the parameter, handle and data of each operand.
     NumPy's scalars and lists (GENERIC) become data of the other operands' library, and raw data
     becomes batched data if another operand is batched.  Raise TypeError that names the device of each
     argument if the arrays are of two libraries.
@@ -320,7 +330,7 @@ def dtype_of(data: list[RawArray]) -> Any:
 
 
 def assign_ids(arrays: list[Array]) -> tuple[int, ...]:
-    """Give each result of an op a value id of its own; return the ids."""
+    """Give each result of an op, of ``arrays``, a new value id; return the ids."""
     for array in arrays:
         array._value_id = new_value_id()
     return tuple([array._value_id for array in arrays])

@@ -1,4 +1,4 @@
-"""Checks of options, the parameters of ops that are not arrays, in the generated functions.
+"""Checks of options (parameters that are not arrays, such as ``axis``) in the functions of ops.
 
 A check is a test of the option's type, written into the source.  ``unwrap_option``, which converts an
 option to Python's type, is called only for an unusual type, such as NumPy's integer.

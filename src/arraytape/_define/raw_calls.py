@@ -1,9 +1,10 @@
-"""The handling of a raw call that raised: a warning at the user's line, or the documented exception.
+"""The handling of a call of NumPy's or CuPy's function that raised, inside a compiled op.
 
-NumPy issues its warnings (of a division by zero, for example) from C.  CPython attributes such a warning
-to the running Python frame: it takes file, line, module and the registry of warnings already shown from
-there.  The running frame is that of a compiled op.  So all calls of the op in a user's program would
-share one line and one ``__warningregistry__``, and only the first of them would be shown.
+A warning is repeated at the user's line; an error becomes the documented exception.  NumPy issues its
+warnings (of a division by zero, for example) from C.  CPython attributes such a warning to the running
+Python frame: it takes file, line, module and the registry of warnings already shown from there.  The
+running frame is that of a compiled op.  So all calls of the op in a user's program would share one line
+and one ``__warningregistry__``, and only the first of them would be shown.
 
 So the globals of a compiled op have a ``__warningregistry__`` that is no dict.  CPython then raises
 TypeError in place of the warning, and the op calls ``call_again``.  This function runs the raw function
@@ -54,9 +55,9 @@ class RawFunctions(DispatchTable):
 
 
 def with_globals(function: Any, changed: dict[str, Any], **replaced: Any) -> Any:
-    """Return a copy of a Python function that has other globals and attributes of its code object.
+    """Return a copy of a Python function with some other globals, and other attributes of its code.
 
-    changed : the globals to add or replace.  replaced : the attributes of the code, by name.
+    changed : the globals to add or replace.  replaced : the attributes of the code object, by name.
     """
     code = function.__code__.replace(**replaced)
     copy = FunctionType(code, function.__globals__ | changed, function.__name__)
@@ -83,7 +84,7 @@ def call_again(
         except Exception as again:
             again.__context__ = None  # hide the TypeError that replaced the warning
             error = again
-    fail(op, error, raw, kind, names, *args, **keywords)
+    raise_explained(op, error, raw, kind, names, *args, **keywords)
 
 
 def overflowing(op: str, error: Exception, name: str, value: float) -> Any:
@@ -92,7 +93,7 @@ def overflowing(op: str, error: Exception, name: str, value: float) -> Any:
     return call_again(op, error, raw, float, (name,), value, dtype=np.dtype("float32"))
 
 
-def fail(
+def raise_explained(
     op: str, error: Exception, raw: RawTable, kind: type, names: Sequence[str], /,
     *args: Any, **keywords: Any,
 ) -> NoReturn:  # fmt: skip
@@ -111,7 +112,7 @@ def fail(
 
 
 def at_users_line(raw: Raw, error: Exception) -> Raw:
-    """Return a function that runs ``raw`` so that warnings in it are attributed to the user's line.
+    """Return a function that runs ``raw`` so that Python attributes its warnings to the user's line.
 
     error : the exception of the first call; its traceback shows which line of a Python function warned.
     """
@@ -122,7 +123,7 @@ def at_users_line(raw: Raw, error: Exception) -> Raw:
     if isinstance(raw, MethodType):
         return MethodType(at_users_line(raw.__func__, error), raw.__self__)
     if "__warningregistry__" not in getattr(raw, "__globals__", ()):
-        code = call.__code__.replace(co_filename=file, co_firstlineno=line)
+        code = call_function.__code__.replace(co_filename=file, co_firstlineno=line)
         return partial(FunctionType(code, scope), raw)
     # A raw function in Python warns itself.  Shift its first line number, so that the line that warned
     # gets the line number of the user's call.
@@ -144,7 +145,7 @@ def is_warning(error: Exception) -> bool:
 def warn_of_result(op: str, result: HostArray, operand: HostArray) -> None:
     """Issue NumPy's warning for an in-place operator at the user's line, as inferred from its result.
 
-    operand : the data of the right operand.
+    op : the operator's op.  result, operand : the data after the operation, and of the right operand.
     """
     frame = user_frame()
     if frame is None:
@@ -165,6 +166,8 @@ def errors_shown(op: str, result: HostArray, operand: HostArray) -> list[str]:
     """Return NumPy's names for the floating-point errors of an op, inferred from NaN and infinities.
 
     Return ["a floating-point error"] if the result shows none of them.
+
+    operand : the data of the right operand.
     """
     nan, far = np.isnan(result), np.isinf(result)
     if op in DIVISIONS and (by_zero := np.equal(operand, 0)).any():
@@ -180,4 +183,4 @@ def errors_shown(op: str, result: HostArray, operand: HostArray) -> list[str]:
 
 # The lambda must be on one line: ``at_users_line`` replaces its first line number, which then is also
 # the line of the call in it.
-call: Any = lambda raw, *args, **keywords: raw(*args, **keywords)  # noqa: E731
+call_function: Any = lambda raw, *args, **keywords: raw(*args, **keywords)  # noqa: E731

@@ -1,4 +1,4 @@
-"""The five functions that declare an op (the words): they compile, document and register the op.
+"""The five functions that declare an op, called words: they compile, document and register the op.
 
 A rule receives values by the names of its parameters; ``_record.op`` lists the names.
 
@@ -24,8 +24,8 @@ from .._record.op_facts import FACTS
 from .._record.plan import Rule, identity_rule
 from .._util import errors
 from .._util.options import unwrap_option
-from .compile import by_reference, compile_function, defaults_of, public_module
-from .docstrings import docstring
+from .compile import compile_function, default_globals, public_module, replace_defaults
+from .docstrings import op_docstring
 from .keywords import ABSENT, OtherNames, call_numpys, refuse
 from .op_function import give_code, uncompiled
 from .operands import an_array
@@ -33,13 +33,13 @@ from .option_checks import is_option, write_option_check
 from .source import Source
 
 
-def operands(names: Sequence[str]) -> inspect.Signature:
+def positional_signature(names: Sequence[str]) -> inspect.Signature:
     """Return a signature of positional-only parameters with these names."""
     only = inspect.Parameter.POSITIONAL_ONLY
     return inspect.Signature([inspect.Parameter(x, only) for x in names])
 
 
-UNARY, BINARY = operands(("x",)), operands(("x1", "x2"))
+UNARY, BINARY = positional_signature(("x",)), positional_signature(("x1", "x2"))
 # The operands with which tests call elementwise ops of one and of two operands, as shapes or numbers.
 SHAPES1 = (sample((3, 4)), sample(()), sample((0, 3)))
 SHAPES2 = (
@@ -52,7 +52,7 @@ SHAPES2 = (
 )
 
 
-def shapes_of(count: int) -> tuple[Sample, ...]:
+def sample_operands(count: int) -> tuple[Sample, ...]:
     """Return the operands with which tests call an elementwise op of ``count`` inputs, 3 or more."""
     rest = count - 2
     return (
@@ -85,8 +85,9 @@ def elementwise(
     modes: the VJP is ``conj(rule(conj(g)))``, which a pass sums over broadcast axes and casts to the
     input's dtype.
 
-    domain : the interval in which generated tests sample.  saves, selects, cusped, origin : see ``Op``.
-    convert : see ``compile_function``.  inputs : the names of the operands, by default x, or x1 and x2.
+    domain : the interval in which generated tests sample.
+    samples, saves, selects, cusped, origin : see ``Op``.  convert : see ``compile_function``.
+    inputs : the names of the operands, by default x, or x1 and x2.
     facts : fields of ``Facts``, such as ``continuous=False`` if the result jumps, and
     ``propagates_nan=False`` if the result may be a number although an operand is NaN.
 
@@ -95,15 +96,17 @@ def elementwise(
     dtype of the result.  Both ``takes`` and ``gives`` are keys of tables in ``docstrings``.
     """
     names = tuple(inputs) or (("x",) if len(rules) == 1 else ("x1", "x2"))
-    signature = operands(names)
-    default = SHAPES1 if len(rules) == 1 else SHAPES2 if len(rules) == 2 else shapes_of(len(rules))
+    signature = positional_signature(names)
+    default = (
+        SHAPES1 if len(rules) == 1 else SHAPES2 if len(rules) == 2 else sample_operands(len(rules))
+    )
     op = Op(name, "elementwise", names, rules=rules, domain=domain,
             samples=default if samples is None else samples, saves=saves, selects=selects,
             cusped=cusped, doc=doc, origin=origin, **facts,
             takes=takes or ("floating" if len(rules) == 1 else "real floating"),
             gives=("x", gives or "floating") if len(rules) == 1
             else ("broadcast", gives or "promoted floating"))  # fmt: skip
-    return publish(op, signature, convert=convert)
+    return publish_op(op, signature, convert=convert)
 
 
 def nondifferentiable(
@@ -127,12 +130,12 @@ def nondifferentiable(
     facts = {"correctly_rounded": True, "propagates_nan": rounds} | facts
     op = Op(name, "nondifferentiable", names, signature="()->()" if inputs == 1 else "(),()->()",
             doc=doc, takes=takes, gives=(shape, gives), origin=origin, **facts)  # fmt: skip
-    return publish(op, signature)
+    return publish_op(op, signature)
 
 
 def linear(*, transpose: Rule, **options: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator that declares a linear op of one array input; ``transpose`` is its VJP."""
-    return functools.partial(from_signature, "linear", transpose=transpose, **options)
+    return functools.partial(declare_from_signature, "linear", transpose=transpose, **options)
 
 
 def primitive(
@@ -144,7 +147,7 @@ def primitive(
     each input, which saves work that the inputs share.  options : parameters of ``Op``, such as
     ``linear_in``.
     """
-    return functools.partial(from_signature, "primitive", vjps=vjps, joint=joint, **options)
+    return functools.partial(declare_from_signature, "primitive", vjps=vjps, joint=joint, **options)
 
 
 @overload
@@ -161,15 +164,15 @@ def composite(function: Callable[..., Any] | None = None, /, **facts: Any) -> An
         return functools.partial(composite, **facts)
     signature = inspect.signature(function)
     op = Op(public_name(function), "composite", inputs_among(signature)[0], **facts)
-    public = with_arrays(op.name, function, signature)
+    public = with_array_check(op.name, function, signature)
     public.__module__ = public_module(op)
-    public.__doc__ = docstring(op, signature, function.__doc__)
+    public.__doc__ = op_docstring(op, signature, function.__doc__)
     enter_op(op, public)
     return public
 
 
 def enter_op(op: Op, public: Callable[..., Any]) -> None:
-    """Enter one of arraytape's own ops, with its function ``public``, in the registry and in ``FACTS``.
+    """Enter one of arraytape's own ops, with its function ``public``, in REGISTRY and in ``FACTS``.
 
     Set ``op.jumps``: True if the result may jump where an input changes continuously.
     """
@@ -179,10 +182,10 @@ def enter_op(op: Op, public: Callable[..., Any]) -> None:
     FACTS[op.name] = op
 
 
-def with_arrays(
+def with_array_check(
     name: str, function: Callable[P, R], signature: inspect.Signature
 ) -> Callable[P, R]:
-    """Return a composite's public function: check the arguments, then call ``function``.
+    """Return the public function of a composite: it checks the arguments, and then calls ``function``.
 
     Arguments of parameters with the annotation ``Array`` may be raw arrays, which become Arrays;
     anything else raises TypeError.  Keyword-only parameters, and those of other annotations, are left to
@@ -202,8 +205,8 @@ def with_arrays(
     }  # fmt: skip
 
     def first_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        scope.update(defaults_of(signature))
-        source = check_of(name, parameters, OtherNames(name, parameters))
+        scope.update(default_globals(signature))
+        source = check_source(name, parameters, OtherNames(name, parameters))
         give_code(public, source, "<arraytape composite>", "public")
         return public(*args, **kwargs)
 
@@ -218,18 +221,21 @@ def is_checked(parameter: inspect.Parameter) -> bool:
     return parameter.annotation == "Array" and parameter.kind is not parameter.KEYWORD_ONLY
 
 
-def check_of(name: str, parameters: Sequence[inspect.Parameter], others: OtherNames) -> str:
-    """Return the source of a composite's public function: it checks arguments, then calls ``body``."""
-    bare = by_reference([p.replace(annotation=p.empty) for p in others.all])
+def check_source(name: str, parameters: Sequence[inspect.Parameter], others: OtherNames) -> str:
+    """Return the source of a composite's public function: it checks arguments, then calls ``body``.
+
+    others : the hidden parameters, which catch keywords of other libraries.
+    """
+    bare = replace_defaults([p.replace(annotation=p.empty) for p in others.all])
     s = Source()
     with s.block(f"def function{inspect.Signature(bare)}:"):
         others.check(s, repr(name))
         for p in parameters:
             if is_checked(p):
-                as_array(s, name, p)
+                write_array_conversion(s, name, p)
             elif is_option(p):
                 write_option_check(s, p, tuples=True)
-        given = ", ".join(handed_on(p) for p in parameters)
+        given = ", ".join(argument_source(p) for p in parameters)
         with s.block("try:"):
             s.line(f"return body({given})")
         with s.block("except Exception as error:"):
@@ -237,7 +243,7 @@ def check_of(name: str, parameters: Sequence[inspect.Parameter], others: OtherNa
     return s.text()
 
 
-def as_array(s: Source, name: str, parameter: inspect.Parameter) -> None:
+def write_array_conversion(s: Source, name: str, parameter: inspect.Parameter) -> None:
     """Write the lines that convert the argument or arguments of a parameter to Arrays."""
     x = parameter.name
     if parameter.kind is parameter.VAR_POSITIONAL:
@@ -247,7 +253,7 @@ def as_array(s: Source, name: str, parameter: inspect.Parameter) -> None:
             s.line(f"{x} = an_array({name!r}, {x!r}, {x})")
 
 
-def handed_on(parameter: inspect.Parameter) -> str:
+def argument_source(parameter: inspect.Parameter) -> str:
     """Return the source text that passes a parameter on in a call: ``x``, ``*x`` or ``x=x``."""
     if parameter.kind is parameter.KEYWORD_ONLY:
         return f"{parameter.name}={parameter.name}"
@@ -259,10 +265,10 @@ def without_derivative(**options: Any) -> Callable[[Callable[P, R]], Callable[P,
 
     ``nondifferentiable`` is simpler, but only for elementwise ops of one or two inputs.
     """
-    return functools.partial(from_signature, "nondifferentiable", **options)
+    return functools.partial(declare_from_signature, "nondifferentiable", **options)
 
 
-def from_signature(
+def declare_from_signature(
     kind: str,
     function: Callable[P, R],
     *,
@@ -291,17 +297,20 @@ def from_signature(
         parameters=[name for name in signature.parameters if name not in inputs],
         **{"domain": (-2.0, 2.0)} | options,
     )  # fmt: skip
-    public: Callable[P, R] = publish(op, signature, function.__doc__)
+    public: Callable[P, R] = publish_op(op, signature, function.__doc__)
     public.__wrapped__ = function  # type: ignore[attr-defined]
     return public
 
 
-def publish(
+def publish_op(
     op: Op, signature: inspect.Signature, own: str | None = None, **options: Any
 ) -> Callable[..., Any]:
-    """Compile, document and register an op.  own : the docstring of its declaration."""
+    """Compile, document and register an op; return its public function.
+
+    own : the docstring of its declaration.  options : keyword arguments of ``compile_function``.
+    """
     public = compile_function(op, signature, **options)
-    public.__doc__ = docstring(op, signature, own)
+    public.__doc__ = op_docstring(op, signature, own)
     enter_op(op, public)
     return public
 
@@ -313,7 +322,7 @@ def public_name(function: Callable[..., Any]) -> str:
 
 
 def array_inputs(function: Callable[..., Any]) -> tuple[list[str], bool]:
-    """Return the names of a function's array inputs, and True if variadic: see ``inputs_among``."""
+    """Return the names of a function's array inputs, and True if the only one is a sequence."""
     return inputs_among(inspect.signature(function))
 
 

@@ -13,7 +13,7 @@ from .._array.array import namespace
 from .._array.exits import LEFT, LeftRecord
 from .._record.plan import Record
 from .._util.errors import see
-from .._util.source_locations import Place, Stack, own_place
+from .._util.source_locations import Place, Stack, innermost_user_place
 from .sources import node_at
 from .suspected_exits import Exit, frames_in_library
 
@@ -116,14 +116,14 @@ def exit_text(exit_: Exit | LeftRecord) -> str:
     """
     call = library_call(exit_.stack)
     if call is None:
-        return f"{own_place(exit_.stack) or 'an unknown line'} ({exit_.how})"
+        return f"{innermost_user_place(exit_.stack) or 'an unknown line'} ({exit_.how})"
     return f"{call[1]} (in {without_private_modules(call[0])}, at {exit_.stack[0]} ({exit_.how}))"
 
 
 def remedy(exit_: Exit | LeftRecord) -> str:
     """Return advice, as a clause, on how to avoid a conversion."""
     call = library_call(exit_.stack)
-    place = own_place(exit_.stack)
+    place = innermost_user_place(exit_.stack)
     if call is not None and (package := call[0].partition(".")[0]) in INTEROP:
         return by_interop(package, *call, exit_)
     if call is not None:
@@ -193,7 +193,7 @@ def ways_back(exits: Sequence[Exit]) -> str:
     """Return the first SHOWN source lines at which converted values may have come back, as text."""
     lines: dict[str, None] = {}
     for stack in itertools.chain.from_iterable(exit_.back for exit_ in exits):
-        place = own_place(stack)
+        place = innermost_user_place(stack)
         if place is not None:
             lines[str(place)] = None
         if len(lines) > SHOWN:

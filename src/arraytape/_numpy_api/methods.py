@@ -14,7 +14,7 @@ import numpy as np
 from .._array.array import SCALAR, Array
 from .._array.paths import IMAG, REAL
 from .._array.views import alias, in_order
-from .._define.operands import has_own_operators, list_beside
+from .._define.operands import has_own_operators, list_on_device_of
 from .._util.errors import describe, entrance, user_line
 from ..ops import data_type_functions as dtypes
 from ..ops import elementwise_functions as elementwise
@@ -679,7 +679,7 @@ def divmod(x: Array, other: ArrayLike) -> tuple[Array, Array]:
     """
     if has_own_operators(type(other)):
         return NotImplemented
-    return ufuncs.divmod(x, list_beside("divmod", x, other))
+    return ufuncs.divmod(x, list_on_device_of("divmod", x, other))
 
 
 def rdivmod(x: Array, other: ArrayLike) -> tuple[Array, Array]:
@@ -698,7 +698,7 @@ def rdivmod(x: Array, other: ArrayLike) -> tuple[Array, Array]:
     """
     if has_own_operators(type(other)):
         return NotImplemented
-    return ufuncs.divmod(list_beside("divmod", x, other), x)
+    return ufuncs.divmod(list_on_device_of("divmod", x, other), x)
 
 
 METHODS: dict[str, Any] = {

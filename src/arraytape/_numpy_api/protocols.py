@@ -19,7 +19,7 @@ import numpy as np
 
 from .._array.array import IS_VIEW, SCALAR, Array, asarray_like, namespace
 from .._array.views import current, lay_out_like, writable_copy
-from .._define.operands import has_own_operators, is_of_dask, list_beside, no_array
+from .._define.operands import has_own_operators, is_of_dask, list_on_device_of, no_array
 from .._record.op import REGISTRY
 from .._storage.storage import STORAGES
 from .._util.attach import UFUNCS_FOR
@@ -194,7 +194,7 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
             return NotImplemented
         # The lists in the arguments of ``at`` are indices.
         if (kind is list or kind is tuple or kind is range) and method != "at":
-            inputs = tuple([list_beside(ufunc.__name__, x, value) for value in inputs])
+            inputs = tuple([list_on_device_of(ufunc.__name__, x, value) for value in inputs])
     if not options and method == "__call__" and ufunc in UFUNCS:
         y = UFUNCS[ufunc](*inputs)
         return y if type(y) is Array and y._data.shape else ufuncs.ufunc_result(y)

@@ -1,1 +1,1 @@
-"""Recording: recorders and modes on stacks, ops, records and their layouts (plans)."""
+"""Recording of op calls: the stacks of recorders and modes, the class of ops, records, and plans."""

@@ -1,9 +1,10 @@
-"""Dispatch modes: objects on a stack of this thread that observe calls of ops, or compute their results.
+"""Dispatch modes: objects that observe the calls of ops in a thread, or compute results in place of ops.
 
-An *observing* mode is notified of each call of an op (``before``) and of other events (``meets``,
-``wrote``, ...).  It stays on the stack during the call, so that it also observes the ops of rules and of
-other modes.  An *answering* mode returns the result in place of the op (``answer``).  It is off the
-stack meanwhile, so that it does not get the calls that ``answer`` makes.
+Tracing of ``xp.function`` and the policies of ``recompute_grad`` are modes.  Each thread and task has a
+stack of modes.  An *observing* mode is notified of each call of an op (``before``) and of other events
+(``meets``, ``wrote``, ...).  It stays on the stack during the call, so that it also observes the ops of
+rules and of other modes.  An *answering* mode returns the result in place of the op (``answer``).  It is
+off the stack meanwhile, so that it does not get the calls that ``answer`` makes.
 
 ``MODES`` has the modes of all threads.  While it is empty, modes cost a call of an op only one test.
 Otherwise the call passes through the modes of its own thread, the innermost first, before the op reads
@@ -38,13 +39,15 @@ MODES: dict[int, Mode] = {}
 # assignment here changes the name for all compiled ops.
 OP_BUILTINS: dict[str, Any] = {**vars(builtins), "MODES": None}
 TURNING = reentrant_lock()  # held while MODES is set in OP_BUILTINS
-GO_ON: Any = object()  # the result of ``ask_modes`` if no mode answers, so that the op computes
+GO_ON: Any = object()  # ``ask_modes`` returns this if no mode answers: the op itself computes
 
 
 class OpFunctionLike(Protocol):
-    """The members of an op's function that modes use (``_define.op_function``).
+    """The type of an op's public function, such as ``xp.exp``, with the members that modes use.
 
-    op : the op.  names : the names of the positional parameters.
+    The class is ``_define.op_function.OpFunction``, which this module may not import.
+
+    op : the op.  names : the names of the function's positional parameters.
     function : the compiled function, which passes the call to the modes that are on the stack.
     """
 
@@ -53,43 +56,52 @@ class OpFunctionLike(Protocol):
     function: FunctionType
 
     def with_raw(self, raw: Callable[..., Any]) -> FunctionType:
-        """Return a copy of ``function`` that calls ``raw`` on the operands' data, and no modes."""
+        """Return a copy of ``function`` that calls no modes, and ``raw`` in place of the raw function.
+
+        raw : a function of the operands' data that returns the data of the result.
+        """
 
 
 class Mode:
-    """The base class of dispatch modes, which get the calls of ops; it changes nothing.
+    """The base class of dispatch modes, which observe or answer the calls of ops in a thread.
 
-    answers : True if a call of an op calls ``answer``, to get its result, and not ``before``.  thread :
-    the id of the thread on whose stack the mode is, or 0 if it is on none.
+    Its methods do nothing; a subclass overrides those for the events that it needs.
+
+    answers : True for an answering mode, whose ``answer`` returns the results of ops; False for an
+    observing mode, whose ``before`` is called.
+    thread : the id of the thread on whose stack the mode is, or 0 if it is on none.
     """
 
     answers = False
     thread = 0
 
     def takes(self, op: Op) -> bool:
-        """Return True if the mode answers a call of this op at this moment."""
+        """Return True if an answering mode wants to answer a call of this op at this moment."""
         return True
 
     def before(self, own: OpFunctionLike, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-        """React to a call of an op, before any operand is read."""
+        """React to a call of an op, before any operand is read.
+
+        own : the op's public function.  args, kwargs : the arguments of the call.
+        """
 
     def answer(self, call: OpCall) -> Any:
-        """Return the result of a call.
+        """Return the result of a call of an op, in place of the op.
 
         ``call.run()`` passes the call on to the outer modes and finally to the op.
         """
         return call.run()
 
     def meets(self, x: Array) -> None:
-        """React to an access to the Array x outside of ops, before it: a view, a conversion, a write."""
+        """React in advance to an access to the Array x that is no op: a view, conversion or write."""
 
     def wrote(self, x: Array) -> None:
-        """React to a write to the data of the Array x, after it."""
+        """React to a write to the data of the Array x, after the write."""
 
     def exported(self, x: Array, value: Any) -> None:
-        """React to a conversion of the Array x to the NumPy array ``value``.
+        """React to a conversion of the Array x to the NumPy array ``value``, as by ``np.asarray(x)``.
 
-        Outside of traces, x and ``value`` share memory.
+        Unless a function is being traced, x and ``value`` share memory.
         """
 
     def watched(self, x: Array) -> None:
@@ -98,21 +110,25 @@ class Mode:
     def misses(self) -> None:
         """React to a call of an op in this thread that the mode cannot observe.
 
-        The call runs in another context, whose stack does not have the mode.
+        The call runs in a ``contextvars`` context whose stack of modes does not have the mode.
         """
 
 
 class ProgramMode(Mode):
-    """A mode that answers calls only while a recorder on the stack has it in its ``program_modes``.
+    """A mode that answers only calls of ops by the user's function that a recorder runs or traces.
 
-    Such calls are made by the function that the recorder traces.  Calls by a policy of
-    ``recompute_grad``, or by the functions of ``saved_data``, are not.
+    The recorder lists the mode in ``program_modes``.  While another function runs, such as a policy of
+    ``recompute_grad`` or the ``pack`` of ``saved_data``, no such recorder is on the stack, and the mode
+    answers no calls.
     """
 
     answers = True
 
-    def is_here(self) -> bool:
-        """Return True if a recorder on the stack of recorders has this mode in ``program_modes``."""
+    def is_tracing_here(self) -> bool:
+        """Return True if the function for which this mode was made is running in this thread.
+
+        Then a recorder on the stack has the mode in its ``program_modes``.
+        """
         for recorder in recorders():
             if isinstance(recorder, SeesCalls) and any(
                 self is one for one in recorder.program_modes
@@ -156,7 +172,9 @@ class OpCall:
         if raw is None:
             return self.own.function(*self.args, **self.kwargs)
         thread, observers, answering = mode_stack_here()
-        given = answered(thread, observers, answering, self.own, self.args, self.kwargs, raw)
+        given = ask_answering_modes(
+            thread, observers, answering, self.own, self.args, self.kwargs, raw
+        )
         if given is not GO_ON:
             return given
         for mode in observers:
@@ -170,7 +188,10 @@ MODE_STACK: ContextVar[ModeStack] = ContextVar("arraytape modes", default=NO_MOD
 
 
 def mode_stack_here() -> ModeStack:
-    """Return the stack of modes of this thread and task, without modes whose block has ended."""
+    """Return this thread's id, its observing modes and its answering modes, innermost last.
+
+    Modes whose block has ended are left out.
+    """
     thread, observers, answering = MODE_STACK.get()
     if thread != get_ident():
         return get_ident(), (), ()
@@ -179,10 +200,11 @@ def mode_stack_here() -> ModeStack:
     return thread, observers, tuple([mode for mode in answering if mode.thread])
 
 
-def asked_stack() -> ModeStack:
-    """Return ``mode_stack_here()``; call ``misses`` of this thread's observing modes that it lacks.
+def mode_stack_of_call() -> ModeStack:
+    """Return ``mode_stack_here()`` for a call of an op, and notify observing modes that miss the call.
 
-    The stack lacks a mode if the running context was copied before the mode's block began.
+    A mode misses the call if it is open in this thread, but not on the stack of the running context.
+    This is so if the context was copied before the mode's block began.  Its ``misses`` is called.
     """
     stack = thread, observers, _ = mode_stack_here()
     for mode in list(MODES.values()):
@@ -195,15 +217,13 @@ def modes_here() -> tuple[Mode, ...]:
     """Return the modes of this thread and task, observing modes first."""
     thread, observers, answering = MODE_STACK.get()
     modes = observers + answering
-    if thread == get_ident() and len(MODES) == len(
-        modes
-    ):  # the usual case, in which no call is needed
+    if thread == get_ident() and len(MODES) == len(modes):  # the usual case: save a call
         for mode in modes:
             if not mode.thread:
                 break
         else:
             return modes
-    _, observers, answering = asked_stack()
+    _, observers, answering = mode_stack_of_call()
     return observers + answering
 
 
@@ -216,9 +236,9 @@ def ask_modes(own: OpFunctionLike, args: tuple[Any, ...], kwargs: dict[str, Any]
     if len(observers) == len(MODES) == 1 and thread == get_ident() and observers[0].thread:
         observers[0].before(own, args, kwargs)  # the usual case in a trace, which should be fast
         return GO_ON
-    thread, observers, answering = asked_stack()
+    thread, observers, answering = mode_stack_of_call()
     if answering:
-        given = answered(thread, observers, answering, own, args, kwargs, None)
+        given = ask_answering_modes(thread, observers, answering, own, args, kwargs, None)
         if given is not GO_ON:
             return given
     for mode in observers:
@@ -226,7 +246,7 @@ def ask_modes(own: OpFunctionLike, args: tuple[Any, ...], kwargs: dict[str, Any]
     return GO_ON
 
 
-def answered(
+def ask_answering_modes(
     thread: int,
     observers: tuple[Mode, ...],
     answering: tuple[Mode, ...],
@@ -237,7 +257,9 @@ def answered(
 ) -> Any:
     """Return the result of the innermost answering mode that ``takes`` the op; GO_ON if none does.
 
-    The mode is off the stack while it answers.
+    The mode is off the stack while it answers, so that it does not get the calls that it makes itself.
+
+    thread, observers, answering : the stack of modes.  own, args, kwargs, raw : see ``OpCall``.
     """
     for mode in reversed(answering):
         if mode.takes(own.op):
@@ -251,26 +273,26 @@ def answered(
 
 
 # --- events other than calls of ops -------------------------------------------------------------------
-def meet(*handles: Any) -> None:
-    """Notify the modes of this thread that these Arrays are accessed outside of ops (``Mode.meets``)."""
+def notify_access(*handles: Any) -> None:
+    """Notify the modes of this thread of an access to Arrays that is no op, such as a view or write."""
     for mode in modes_here():
         for x in handles:
             mode.meets(x)
 
 
-def tell_written(x: Array) -> None:
+def notify_written(x: Array) -> None:
     """Notify the modes of this thread that the data of an Array was written to."""
     for mode in modes_here():
         mode.wrote(x)
 
 
-def tell_exported(x: Array, value: Any) -> None:
+def notify_exported(x: Array, value: Any) -> None:
     """Notify the modes of this thread that an Array was converted to the NumPy array ``value``."""
     for mode in modes_here():
         mode.exported(x, value)
 
 
-def tell_watched(x: Array) -> None:
+def notify_watched(x: Array) -> None:
     """Notify the modes of this thread that a tape follows an Array from now on."""
     for mode in modes_here():
         mode.watched(x)
@@ -278,13 +300,16 @@ def tell_watched(x: Array) -> None:
 
 # --- the stack ----------------------------------------------------------------------------------------
 @in_one_step(TURNING)
-def turn_test() -> None:
-    """Set the global MODES of compiled ops, which they test: the dict MODES, or None if it is empty."""
+def update_modes_test() -> None:
+    """Tell compiled ops whether there are modes: set their name MODES to the dict, or to None if empty.
+
+    Compiled ops call ``ask_modes`` only if their MODES is not None.
+    """
     OP_BUILTINS["MODES"] = MODES or None
 
 
 class pushed(Context):
-    """A block in which a mode is the innermost mode of this thread.
+    """A ``with`` block in which ``mode`` is the innermost mode of this thread.
 
     The mode must not be on a stack already.
     """
@@ -295,7 +320,7 @@ class pushed(Context):
     def _begin(self) -> Mode:
         self.mode.thread = get_ident()
         MODES[id(self.mode)] = self.mode
-        turn_test()
+        update_modes_test()
         thread, observers, answering = mode_stack_here()
         if self.mode.answers:
             MODE_STACK.set((thread, observers, (*answering, self.mode)))
@@ -306,25 +331,28 @@ class pushed(Context):
     def _end(self) -> None:
         self.mode.thread = 0
         MODES.pop(id(self.mode), None)
-        turn_test()
+        update_modes_test()
         thread, observers, answering = mode_stack_here()
         MODE_STACK.set((thread, observers, answering) if observers or answering else NO_MODES)
 
 
 def without_program_modes() -> Setting[ModeStack]:
-    """Return a block whose calls of ops are not part of a traced program: no ProgramMode gets them."""
+    """Return a ``with`` block whose calls of ops do not belong to a traced function.
+
+    No ProgramMode gets these calls.
+    """
     thread, observers, answering = mode_stack_here()
     rest = tuple([mode for mode in answering if not isinstance(mode, ProgramMode)])
     return Setting(MODE_STACK, (thread, observers, rest))
 
 
 def _forget() -> None:
-    """Remove all modes, in a forked process: their blocks are those of the parent process."""
+    """Remove all modes from a forked child process, because their blocks run only in the parent."""
     MODE_STACK.set(NO_MODES)
     for mode in MODES.values():
         mode.thread = 0
     MODES.clear()
-    turn_test()
+    update_modes_test()
 
 
 if hasattr(os, "register_at_fork"):

@@ -38,8 +38,8 @@ from .plan import LAYOUT, PLANNING, Plan, Reading, Rule, Unknown
 P = ParamSpec("P")
 R = TypeVar("R")
 Function = Callable[..., Any]
-Cusped = bool | Callable[[Callable[[str], Any]], bool]  # see Op.cusped, Op.selects
-Origin = Literal["standard", "extra", "inner"]  # see Op.origin
+Cusped = bool | Callable[[Callable[[str], Any]], bool]  # the type of Op.cusped and Op.selects
+Origin = Literal["standard", "extra", "inner"]  # the type of Op.origin
 
 KINDS = ("elementwise", "linear", "primitive", "composite", "nondifferentiable")
 PACKAGE = __name__.partition(".")[0]
@@ -52,12 +52,14 @@ CHAPTERS = (  # modules in ``ops`` that declare ops: imported when a look-up fir
 
 
 class Registry(UserDict[str, "Op"]):
-    """A mapping from names to ops.
+    """A mapping from the names of ops to ops, which imports the modules of ops when it needs them.
 
-    If a name is missing, or all names are needed, all modules that declare ops (CHAPTERS) are imported.
+    A module of ops enters its ops as it is imported.  If a name is missing, or the length or all names
+    are asked for, all modules in CHAPTERS are imported.
     """
 
     def complete(self) -> None:
+        """Import all modules that declare ops, so that the mapping has all ops."""
         for chapter in CHAPTERS:
             import_module(f"{PACKAGE}.ops.{chapter}")
 
@@ -90,9 +92,10 @@ MACHINERY = {  # files whose frames lie between the statement of an op and ``Op.
 
 
 class Sample(NamedTuple):
-    """Arguments of an op for generated tests.
+    """Arguments of an op for generated tests, stated with the op.
 
-    inputs : a shape, an array, None or a list of shapes for each input.
+    inputs : for each input a shape, for which the tests draw random values; an array; None; or a list of
+    shapes, for an input that is a sequence of arrays.
     parameters : the keyword arguments.
     domain : the bounds of the random values of the inputs; None for the domain of the op.
     prepare : a function that is applied to the first input, for example to make it symmetric.
@@ -110,11 +113,15 @@ def sample(
     prepare: Function | None = None,
     **parameters: Any,
 ) -> Sample:
+    """Return a Sample, with ``parameters`` as keyword arguments of the op."""
     return Sample(inputs, parameters, domain, prepare)
 
 
 def declaration_line() -> str:
-    """Return the ``file:line`` at which an op is stated: of the innermost frame not in MACHINERY."""
+    """Return the ``file:line`` at which the op that is being made is stated.
+
+    The line is that of the innermost frame whose file is not in MACHINERY.
+    """
     frame = sys._getframe(1)
     while frame.f_back and frame.f_code.co_filename in MACHINERY:
         frame = frame.f_back
@@ -122,23 +129,32 @@ def declaration_line() -> str:
 
 
 class Op(Facts):
-    """An op: its name, inputs and parameters, the rules of its derivative, and facts about it.
+    """An op as it was stated: its name, inputs and parameters, the rules of its derivative, and facts.
 
+    name, kind
+        The name, and one of KINDS: the name of the function that stated the op.
+    inputs, parameters, outputs
+        The names of the Array arguments, of the other arguments, and of the results.
+    variadic
+        True if the single input is a sequence of Arrays, as for ``concat``.
     rules, joint
         ``rules[i]`` is the VJP of input i.  For an elementwise op it is the linear map of the input's
         tangent.  The rule is None if the input has no gradient, and an Unknown if its gradient is not
-        known.  ``joint`` is one VJP for all inputs.  An op with neither has no rule yet, and a gradient
-        through it raises LookupError.
+        known.  ``joint`` is one VJP for all inputs, in place of ``rules``.  An op with neither has no
+        rule yet, and a gradient through it raises LookupError.
     saves
         A dict from names to functions, which are called with the inputs while recording.  Their results
         are kept for rules with parameters of these names.  A function may have a side effect instead,
-        for example note that one input is a factor of the other.
+        for example note that one input is a factor of another input.
+    samples, domain
+        Samples for generated tests, and the bounds of the random values that the tests draw.
     selects
-        True if the VJPs only select, move and add elements, so that a guarded pass (the rerun after a
-        NaN) can apply them to counts of paths.  Or a function that returns this for a record, as for
+        True if the VJPs only select, move and add elements.  A guarded pass (the rerun after a NaN) can
+        then apply them to a mask of elements.  Or a function that returns this for a record, as for
         ``cusped``.
     moves
-        True if the data of the result may be of another type than that of the inputs.
+        True if the raw data of the result may be of another type than that of the inputs, for example
+        of another library.
     cusped
         True if the first derivative may be finite where the second is infinite, as x ** 1.5 at 0.  Or a
         function that returns this for a record.  Its argument is a function from the name of a value to
@@ -146,10 +162,10 @@ class Op(Facts):
     linear_in
         The inputs in each of which the op is linear: forward mode applies the op to their tangents.
     checked
-        True if a user wrote the rules.  Their results are fitted to the inputs, and they are never run
-        on masks or generic values (see ``_tape.guard``).
+        True if a user wrote the rules.  The shapes and dtypes of their results are then checked.  The
+        rerun after a NaN never runs such rules on masks or made-up values (see ``_tape.guard``).
     alone
-        The function to call in place of the op if an input after the first one is None.
+        The function of all inputs that is called in place of the op if an input after the first is None.
     own_dtype
         True if the result may have another dtype than the operands even if these have the same dtype,
         as the complex result of real data.
@@ -171,8 +187,8 @@ class Op(Facts):
     public
         The function that users call.
     functions
-        The functions that are compiled from the statement, the public function and those of operators:
-        see ``_define.op_function``.
+        An ``OpFunction`` for each function that is compiled from the statement: the public function, and
+        the methods of operators such as ``__add__``.
     """
 
     def __init__(
@@ -227,14 +243,16 @@ class Op(Facts):
 
     @property
     def recorded(self) -> bool:
+        """Return True if tapes record a call of the op; of a composite they record the inner ops."""
         return self.kind in ("elementwise", "linear", "primitive")
 
     @remembered
     def linear_places(self) -> tuple[tuple[int, ...], ...]:
-        """Return groups of positions of operands in which the op is jointly linear.
+        """Return groups of positions of operands; the op is jointly linear in the operands of a group.
 
-        An elementwise op is linear in an operand if the operand's derivative depends neither on the
-        operand nor on the result: its rule has no parameter for them.
+        ``x1 + x2`` has the group (0, 1), and ``x1 * x2`` has the groups (0,) and (1,).  An elementwise
+        op is linear in an operand if the operand's derivative depends neither on the operand nor on the
+        result: its rule has no parameter for them.
         """
         if self.linear_in or (self.kind == "linear" and not self.variadic):
             return tuple([(self.inputs.index(x),) for x in self.linear_in or self.inputs])
@@ -250,12 +268,18 @@ class Op(Facts):
         return tuple(dict.fromkeys(groups))
 
     def give_rules(self, rules: Sequence[Rule | Unknown | None] | None, joint: Rule | None) -> None:
+        """Set the op's rules, and make its plans again if there are any.
+
+        ``register_gradient`` calls this for an op that was stated without rules.
+        """
         if rules is not None and len(rules) != len(self.inputs):
             raise TypeError(
                 f"{self.name} has inputs {self.inputs}: give one rule for each (or None)"
             )
         given = [rule for rule in (*(rules or ()), joint) if rule]
-        asks = {rule: self._asked(rule) for rule in given if not isinstance(rule, Unknown)}
+        asks = {
+            rule: self._checked_parameters(rule) for rule in given if not isinstance(rule, Unknown)
+        }
         self.partly_unknown = len(asks) < len({*given})
         self.rules, self.joint, self.asks = rules, joint, asks
         asked = {name for names in self.asks.values() for name in names}
@@ -269,22 +293,24 @@ class Op(Facts):
 
     @property
     def plans(self) -> list[Plan]:
-        """Return the plans (layouts of records) of calls whose inputs have the result's shape and dtype.
+        """Return the plans of calls in which all inputs have the shape and dtype of the result.
 
-        The index in the list is an int whose bit i is set if input i is followed.
+        A plan describes the op's records for one subset of inputs that tapes follow.  The index in the
+        list is an int whose bit i is set if input i is followed.
         """
         return self._planned()[0]
 
     @property
-    def wides(self) -> list[Plan]:
-        """Return the plans for calls whose inputs and result differ in shape or dtype.
+    def fitting_plans(self) -> list[Plan]:
+        """Return the plans of calls in which an input and the result differ in shape or dtype.
 
-        They sum or cast the results of rules to fit the inputs.  The indices are those of ``plans``.
+        In their backward pass, the results of rules are summed over broadcast axes and cast to the
+        inputs' dtypes.  The indices are those of ``plans``.
         """
         return self._planned()[1]
 
     def _planned(self) -> tuple[list[Plan], list[Plan]]:
-        """Return the lists ``plans`` and ``wides``, and fill them at the first call.
+        """Return the lists ``plans`` and ``fitting_plans``, and fill them at the first call.
 
         They are empty at import, because the plans of all ops would make the import slow.
         """
@@ -295,17 +321,18 @@ class Op(Facts):
         return self._plans
 
     def _plan(self) -> None:
-        """Make all plans, and put them into the two lists, which the op's compiled function holds.
+        """Make all plans, and put them into the two existing lists, which the compiled op refers to.
 
         ``plans`` is filled last.  So it is empty after an interruption, and the plans are made again.
         """
         subsets = range(1 << len(self.inputs))
-        plans, wides = self._plans
-        wides[:] = [Plan(self, subset, needs_fit=True) for subset in subsets]
+        plans, fitting = self._plans
+        fitting[:] = [Plan(self, subset, needs_fit=True) for subset in subsets]
         plans[:] = [Plan(self, subset, needs_fit=False) for subset in subsets]
 
-    def _asked(self, rule: Rule) -> tuple[str, ...]:
-        names = names_asked_by(rule)
+    def _checked_parameters(self, rule: Rule) -> tuple[str, ...]:
+        """Return the names of a rule's parameters after the first; raise TypeError for unknown names."""
+        names = rule_parameter_names(rule)
         legal = {*self.inputs, *self.outputs, *self.parameters, *self.saves, "shape", "dtype", "xp"}
         unknown = [name for name in names[1:] if name not in legal]
         if unknown or names[:1] not in (("t",), ("g",)):
@@ -318,7 +345,7 @@ class Op(Facts):
         return names[1:]
 
     def _check_unambiguous(self, names: Sequence[str]) -> None:
-        """Raise TypeError if the name of a parameter of a user's rule can mean two values."""
+        """Raise TypeError if one of ``names``, the parameters of a user's rule, can mean two values."""
         meanings = {"shape": "the shape of an input", "dtype": "the dtype of an input"}
         meanings |= dict.fromkeys(self.outputs, "a result")
         for name in names:
@@ -331,10 +358,11 @@ class Op(Facts):
                 )
 
     def value_positions(self) -> dict[str, int]:
-        """Return a dict from the names of values to their positions in the tuple of all values.
+        """Return a dict from names to positions in the tuple of all values that a record may keep.
 
-        A compiled function makes this tuple for a call, and picks the items of the record from it.
-        Positions 0 and 1 have the plan's number and the result's id.
+        The compiled op makes this tuple for a call, and picks the items of the record from it.
+        Positions 0 and 1 have the plan's number and the result's id.  The others have value ids, data,
+        parameters, Arrays (handles), shapes and dtypes.
         """
         names = [*(f"value_id {x}" for x in self.inputs), *self.inputs, *self.outputs]
         names += [*self.parameters, *self.saves]
@@ -345,7 +373,7 @@ class Op(Facts):
 
 
 def register(op: Op) -> Op:
-    """Enter an op in the registry.
+    """Enter an op in REGISTRY, and return the op.
 
     Raise KeyError if another op has the name; the message has the line at which that op was stated.  A
     statement of arraytape itself may run again, if an interruption ended the import of its module.
@@ -359,7 +387,7 @@ def register(op: Op) -> Op:
     return op
 
 
-def names_asked_by(rule: Rule) -> tuple[str, ...]:
+def rule_parameter_names(rule: Rule) -> tuple[str, ...]:
     """Return the names of a rule's parameters.
 
     They are read from the code object, since ``inspect.signature`` is slow.

@@ -1,9 +1,10 @@
-"""Facts about functions on raw data, such as NumPy's, for replay passes, vmap, index sets and exports.
+"""Facts about functions on raw data, such as ``numpy.exp``: whether it is elementwise, continuous, ...
 
-An op has its facts as attributes, and is in ``FACTS`` under the name of its raw function: the function
-that computes it on NumPy or CuPy data.  The facts of a raw function that is no op are stated at its
-definition, with the decorator ``state_facts``.  The default of each fact is the safe assumption, so that
-nothing relies on a fact that is not stated.  ``tests/ops/test_facts.py`` tests each fact of each op.
+Replay passes, vmap, index sets and exports ask for facts.  An op has its facts as attributes, and is in
+``FACTS`` under the name of its raw function: the function that computes it on NumPy or CuPy data.  The
+facts of a raw function that is no op are stated at its definition, with the decorator ``state_facts``.
+The default of each fact is the safe assumption, so that nothing relies on a fact that is not stated.
+``tests/ops/test_facts.py`` tests each fact of each op.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ F = TypeVar("F")
 
 
 def hull(count: int, *operands: Any) -> Any:
-    """Return the smallest interval around the operands: the range of a function that only selects.
+    """Return the smallest interval that contains all operands' intervals (``Facts.range``).
+
+    This is the range of a function whose result has only elements of the operands.
 
     count : not used.  operands : the intervals of the operands.
     """
@@ -30,7 +33,7 @@ VIEW: Any = {"continuous": True, "propagates_nan": True, "rearranges": True, "ra
 
 
 class Facts:
-    """The facts about one raw function.  Op is a subclass, with the facts about its raw function.
+    """The facts about one function on raw data, a raw function.  An Op has those of its raw function.
 
     signature
         The core dimensions of operands and results, as in a generalised ufunc of NumPy.  Each element of
@@ -97,7 +100,10 @@ class Facts:
     NAMES: ClassVar[frozenset[str]]  # the names of the facts that may be stated
 
     def with_facts(self, facts: dict[str, Any]) -> Self:
-        """Set facts by name, and return self; raise TypeError for a name that is no fact."""
+        """Set the facts in a dict from names to values; return self.
+
+        Raise TypeError for a name that is no fact.
+        """
         for name, value in facts.items():
             if name not in self.NAMES:
                 raise TypeError(f"there is no fact called {name} [at {user_line()}]")
@@ -108,7 +114,7 @@ class Facts:
 
     @property
     def cores(self) -> list[list[tuple[str, ...]]]:
-        """Return the list of core dimensions of the operands, and that of the results."""
+        """Return ``signature`` as two lists: the core dimensions of each operand and of each result."""
         sides = [side[1:-1].split("),(") for side in self.signature.split("->")]
         return [[tuple(filter(None, part.split(","))) for part in side] for side in sides]
 
@@ -124,12 +130,12 @@ def is_elementwise(signature: str) -> bool:
 
 
 def facts_of(name: str) -> Facts:
-    """Return the Facts about the function on NumPy data called ``name``; default Facts if unknown."""
+    """Return the Facts about the raw function called ``name``; Facts of safe defaults if unknown."""
     return FACTS.get(name, NOTHING)
 
 
 def state_facts(*names: str, **facts: Any) -> Callable[[F], F]:
-    """Return a decorator that states facts about a function on raw data that computes no op.
+    """Return a decorator that enters facts about a function on raw data, which is no op's, in FACTS.
 
     names : the names under which the facts are entered; by default the name of the function.
     """

@@ -1,8 +1,8 @@
-"""Plans and records.
+"""Records, the entries of op calls on a tape, and plans, which say what a record's items are.
 
-A record is the entry of one call of an op on a tape, a plain tuple with these items: the number of its
-plan, the value ids of the results, those of the inputs, and the kept values.  It has numbers and arrays
-but no references to other objects, so that the cyclic garbage collector does not track it.
+A record is a plain tuple with these items: the number of its plan, the value ids of the results, those
+of the inputs, and the values that the op's rules need (kept values).  It has numbers and arrays but no
+references to other objects, so that the cyclic garbage collector does not track it.
 
 A plan describes the records of one op for one subset of followed inputs: the kept values with their
 positions in the record, and the calls of rules in a backward pass.  To read a record, use
@@ -30,7 +30,7 @@ Function = Callable[..., Any]
 Record = tuple[Any, ...]
 
 LAYOUT = ("shape", "dtype")  # records may keep these of an input or a result in place of its data
-# The bytecode of rules that are the product of their two parameters: see ``is_product``.
+# The bytecode of rules that multiply their two parameters, by which ``is_product`` recognises them.
 PRODUCTS = {(lambda t, x: t * x).__code__.co_code, (lambda t, x: x * t).__code__.co_code}
 
 
@@ -40,7 +40,7 @@ def identity_rule(t: RawArray) -> Any:
 
 
 class Unknown:
-    """The rule of an input with respect to which the derivative of the op is not known.
+    """The object in place of a rule if the derivative with respect to an input is not known.
 
     A gradient that needs the derivative raises LookupError.  The op's other inputs have usual rules.
     why : the reason, a clause for the message.
@@ -51,10 +51,10 @@ class Unknown:
 
 
 class Lazy:
-    """One item in the result of a joint rule (one VJP for all inputs): a contribution not yet computed.
+    """A contribution that a joint rule (one VJP for all inputs) has not computed yet.
 
-    form : the function without parameters that computes it.  A pass calls ``form`` only if that
-    input is followed.
+    A rule returns it for an input whose contribution is costly.  form : the function without parameters
+    that computes the contribution.  A pass calls ``form`` only if a tape follows the input.
     """
 
     __slots__ = ("form",)
@@ -66,10 +66,10 @@ class Lazy:
 class Reading:
     """The rule (VJP) of an op that reads a part ``x[key]`` of its input.
 
-    A pass does not call the rule, but adds the cotangent into the input's cotangent at the key
-    (``BackwardPass.add_part``).  If each read returned a contribution of the input's full shape, a loop
-    that reads each element would take quadratic time.  A call of the rule returns such a contribution:
-    zeros, with the cotangent added at the key.
+    A backward pass recognises this class.  It does not call the rule, but adds the cotangent of the
+    result to the cotangent of x at the key (``BackwardPass.add_part``).  The rule itself returns zeros
+    of the shape of x, with the cotangent added at the key.  A loop that reads each element would take
+    quadratic time with that.
 
     key : a function that returns the key.  The names of its parameters are those of kept values.  Its
     docstring becomes that of the rule.
@@ -81,6 +81,7 @@ class Reading:
         self.__doc__ = key.__doc__
 
     def key_from(self, kept: Sequence[Any]) -> Any:
+        """Return the key of a read, from the kept values that ``names`` lists."""
         named = dict(zip(self.names, kept, strict=True))
         return self.key(*[named[name] for name in self.asked])
 
@@ -91,9 +92,11 @@ class Reading:
 
 
 class Pull(NamedTuple):
-    """A plan's call of one rule (VJP).  All fields but ``rule`` are positions in a record.
+    """One rule (VJP) of a plan, and the positions in a record of what a call of the rule needs.
 
-    at : the position of the id of the input to which the rule belongs.
+    All fields but ``rule`` are positions in a record.
+
+    at : the position of the value id of the input to which the rule belongs.
     asks : the positions of the rule's arguments after the cotangent; 0 means the namespace.
     only : the position of the rule's argument if there is just one, else 0.
     fit : the positions of the shape and the dtype to which the contribution is summed and cast; None if
@@ -108,10 +111,13 @@ class Pull(NamedTuple):
 
 
 class Slots:
-    """The positions in a record at which values are kept; the next new value gets the next position.
+    """The assignment of positions in a record to the values that it keeps, while a plan is made.
+
+    Each new value gets the next position.
 
     first : the position of the first kept value.
-    places : dict from names to positions.  The name "shape x" means the shape of x, kept without data.
+    places : dict from the names of values to positions.  The name "shape x" means the shape of x, which
+    is kept without the data of x.
     """
 
     def __init__(self, first: int) -> None:
@@ -119,16 +125,18 @@ class Slots:
         self.places: dict[str, int] = {}
 
     def slot_for(self, name: str, of: str) -> int:
-        """Return the position in a record of the value for a rule's parameter ``name``; 0 for "xp".
+        """Return the position in a record of the argument for a rule's parameter ``name``; 0 for "xp".
 
-        of : the rule's input: the parameters "shape" and "dtype" of a rule mean those of this input.
+        A value that has no position yet gets one.
+
+        of : the name of the rule's input, whose shape and dtype the names "shape" and "dtype" mean.
         """
         if name == "xp":
             return 0
         return self.keep_slot(f"{name} {of}" if name in LAYOUT else name)
 
     def keep_slot(self, name: str) -> int:
-        """Return the position of the value ``name`` in a record; assign the next free one if it is new.
+        """Return the position of the value ``name`` in a record; assign the next one if it has none.
 
         The names "shape" and "dtype" mean parameters of the op, unlike in ``slot_for``.
         """
@@ -136,20 +144,26 @@ class Slots:
 
 
 class Plan:
-    """The layout of an op's records for one subset of followed inputs, and the rules to be called.
+    """The description of an op's records for one subset of inputs that tapes follow.
 
-    The op's function makes a tuple of all values of a call (``Op.value_positions``); a record is some of
-    its items.
+    A plan says which values the records keep, at which positions, and which rules a pass calls.  The
+    op's function makes a tuple of all values of a call (``Op.value_positions``).  A record is some items
+    of this tuple.
+
+    subset : the followed inputs; bit i is set for input i.
 
     needs_fit : True if shapes or dtypes of inputs and result differ, so that the rules' results are
     summed or cast to those of the inputs.
     followed : for each input, True if it is followed.
-    pulls : the calls of rules in a backward pass.
-    reading : the Pull of an op that reads a part of its input, or None.
+    pulls : a Pull for each call of a rule in a backward pass.
+    reading : the Pull whose rule is a ``Reading``, for an op that reads a part of its input; else None.
+    fits : for a joint rule, the positions of the shapes and of the dtypes of the inputs; else None.
+    notable : True if recorders have to be notified of each record of the plan (``Recorder.notice``).
     pick : a function that makes the record from the tuple of all values.
     positions : dict from the names of kept values to their positions in a record.
     hold : for each kept input or result, the positions of its Array and the Array's raw data in the
-    tuple of all values.  The record shares this data with the Array.
+    tuple of all values.  The record shares this data with the Array, which then must copy the data
+    before a write.
     lifts : for each kept input or result, a triple: the position of its data in a record, the position
     of its id or tuple of ids, and its index in that tuple.
     saved : the positions in a record of the results of the op's ``saves``.
@@ -170,7 +184,7 @@ class Plan:
         self.followed = tuple([bool(subset >> i & 1) for i in range(len(op.inputs))])
         self.inputs: slice | int = 2 if op.variadic else slice(2, 2 + len(op.inputs))
         self.missing = op.rules is None and op.joint is None
-        self.unknown = unknown_of(op, subset)
+        self.unknown = unknown_derivatives_of(op, subset)
         self.notable = self.missing or op.moves or bool(self.unknown)
         self.number = number_plan(self)
         # Items of a record before the kept values: the plan's number, the result id(s), the input ids.
@@ -191,7 +205,7 @@ class Plan:
         self.place_in_values(slots)
 
     def place_in_values(self, slots: Slots) -> None:
-        """Set ``pick``, ``hold``, ``saved`` and ``lifts`` for the kept values in ``slots``."""
+        """Set ``pick``, ``hold``, ``saved`` and ``lifts``, the positions of the kept values."""
         op, values, kept = self.op, self.op.value_positions(), slots.places
         data = [x for x in (*op.inputs, *op.outputs) if x in kept]
         self.pick = itemgetter(*range(slots.first), *(values[name] for name in kept))
@@ -225,6 +239,7 @@ class Plan:
         )
 
     def with_kept(self, record: Record, values: Mapping[str, Any]) -> Record:
+        """Return a record with ``values``, by name, in place of some of its kept values."""
         by_place = {self.positions[name]: value for name, value in values.items()}
         return tuple([by_place.get(place, item) for place, item in enumerate(record)])
 
@@ -233,14 +248,14 @@ class Plan:
         return (name for name in self.positions if name.partition(" ")[0] not in LAYOUT)
 
     def input_layouts(self, record: Record) -> Iterator[tuple[Any, Any]]:
-        """Return pairs (shape, dtype) of the inputs, to which a joint rule's results are cast."""
+        """Return the pair (shape, dtype) of each input, for the check of a joint rule's results."""
         assert self.fits is not None
         shapes, dtypes = ([record[place] for place in places] for places in self.fits)
         if self.op.variadic:
             (shapes,), (dtypes,) = shapes, dtypes
         return zip(shapes, dtypes, strict=True)
 
-    # --- the same methods as those of ``Structural`` --------------------------------------------------
+    # --- attributes of ``Structural`` that are methods here -------------------------------------------
     def pull_cotangents(self, pass_: BackwardPass, record: Record) -> None:
         """Pass cotangents back through a record, for passes that do not use the fast loop's STEPS."""
         if self.reading is not None:
@@ -249,14 +264,16 @@ class Plan:
             pass_.go_back(self, record)
 
     def push_tangents(self, pass_: ForwardPass, record: Record) -> list[Array | None]:
-        """Return a tangent, or None, for each result of a record."""
+        """Return the tangent of each result of a record, in forward mode; None for a tangent of 0."""
         return pass_.tangents_of_op(self, record)
 
 
 def pulls_of(op: Op, subset: int, needs_fit: bool, slots: Slots) -> list[Pull]:
-    """Return a Pull (call of a rule) for each rule of a followed input.
+    """Return a Pull for each call of a rule in the backward pass: one for each followed input.
 
     Add the values that the rules need to ``slots``, so that records keep them.
+
+    subset : the followed inputs; bit i is set for input i.
     """
     fitted = needs_fit or op.checked  # a user's rule may return another shape or dtype
     pulls = []
@@ -271,9 +288,9 @@ def pulls_of(op: Op, subset: int, needs_fit: bool, slots: Slots) -> list[Pull]:
 
 
 def keep_for_forward_mode(op: Op, needs_fit: bool, slots: Slots) -> None:
-    """Add to ``slots`` what forward mode needs: parameters, or the shapes and dtypes of results.
+    """Add values that forward mode needs to ``slots``, so that records keep them.
 
-    Records then keep these values.
+    These are the parameters of a linear op, or the shapes and dtypes of results of other ops.
     """
     if op.kind == "linear":
         for name in op.parameters:
@@ -286,9 +303,9 @@ def keep_for_forward_mode(op: Op, needs_fit: bool, slots: Slots) -> None:
 
 
 def kept_names(op: Op) -> list[str]:
-    """Return the names of the values that a record keeps in the basic case.
+    """Return the names of the values that a record of the op keeps, for the op's documentation.
 
-    In the basic case, all inputs are followed and have the result's shape and dtype.
+    The names are those for a call in which tapes follow all inputs, and no input is broadcast or cast.
     """
     if not op.recorded:
         return []
@@ -299,9 +316,9 @@ def kept_names(op: Op) -> list[str]:
 
 
 def rules_of(op: Op, subset: int) -> list[tuple[str, Rule]]:
-    """Return pairs (input, rule) for the followed inputs that have a rule.
+    """Return pairs (name of the input, rule) for the followed inputs that have a rule.
 
-    subset : the followed inputs, bit i for input i.  A joint rule is returned with the first input.
+    subset : the followed inputs; bit i is set for input i.  A joint rule comes with the first input.
     """
     if op.joint:
         return [(op.inputs[0], op.joint)]
@@ -312,10 +329,12 @@ def rules_of(op: Op, subset: int) -> list[tuple[str, Rule]]:
     return [(x, rule) for x, rule in rules if rule is not None and not isinstance(rule, Unknown)]
 
 
-def unknown_of(op: Op, subset: int) -> dict[int, tuple[str, str]]:
-    """Return a dict of the inputs without a known derivative, among those that a tape follows.
+def unknown_derivatives_of(op: Op, subset: int) -> dict[int, tuple[str, str]]:
+    """Return the followed inputs with respect to which the op's derivative is not known (``Unknown``).
 
-    The dict maps the position of an input's id in a record to (name of the input, reason).
+    The result maps the position of an input's id in a record to (name of the input, reason).
+
+    subset : the followed inputs; bit i is set for input i.
     """
     found = enumerate(zip(op.inputs, op.rules or (), strict=False))
     return {
@@ -330,11 +349,11 @@ Step = tuple[int, Rule, int, tuple[Picker, bool] | None, tuple[int, int] | None]
 
 
 def plan_step(pull: Pull) -> Step:
-    """Return a Pull as a plain tuple for the fast loop of the backward pass.
+    """Return a Pull as a plain tuple, which the fast loop of the backward pass unpacks.
 
-    The items are: position of the input's id, rule, ``only``, ``general``, ``fit``.  ``general`` is None
-    for ``identity_rule``, which is not called.  For other rules it is a pair: a function that returns
-    the rule's kept values from a record, and True if the namespace is a further argument.
+    The items are ``pull.at``, the rule, ``pull.only``, ``general`` and ``pull.fit``.  ``general`` is
+    None for ``identity_rule``, which is not called.  For other rules it is a pair: a function that
+    returns the rule's kept values from a record, and True if the namespace is a further argument.
     """
     at, rule, only, asks, fit = pull
     kept = [place for place in asks if place]
@@ -342,18 +361,18 @@ def plan_step(pull: Pull) -> Step:
         rule = namespace_last(rule, asks.index(0))
     elif is_product(rule):
         rule = operator.mul  # a C function, faster than the rule
-    general = None if rule is identity_rule else (picker(kept), 0 in asks)
+    general = None if rule is identity_rule else (items_getter(kept), 0 in asks)
     return at, rule, only, general, fit
 
 
 def is_product(rule: Rule) -> bool:
-    """Return True if a rule is just the product of its two parameters: cotangent and kept value."""
+    """Return True if a rule just multiplies its two parameters, the cotangent and a kept value."""
     code = getattr(rule, "__code__", None)
     return code is not None and code.co_code in PRODUCTS
 
 
-def picker(places: Sequence[int]) -> Picker:
-    """Return a C function that returns the items at these positions of a record as a tuple."""
+def items_getter(places: Sequence[int]) -> Picker:
+    """Return a C function (``itemgetter``) from a record to a tuple of its items at ``places``."""
     if len(places) > 1:
         return itemgetter(*places)
     first = places[0] if places else 0
@@ -361,7 +380,9 @@ def picker(places: Sequence[int]) -> Picker:
 
 
 def namespace_last(rule: Rule, at: int) -> Rule:
-    """Return a function that calls ``rule``, but takes the argument ``xp``, the namespace, as its last.
+    """Return ``rule`` as a function whose last parameter is ``xp``, the namespace.
+
+    The fast loop passes the namespace as the last argument.
 
     at : the index of ``xp`` among the rule's parameters after the cotangent.
     """
@@ -369,14 +390,16 @@ def namespace_last(rule: Rule, at: int) -> Rule:
 
 
 class Structural:
-    """The layout of records that no op made, such as views and writes.
+    """The plan of records that no op made: of views, writes, conversions, and calls of users' functions.
 
     pull_cotangents(pass, record) : the function that passes cotangents back through a record.
-    push_tangents(pass, record) : the function that returns a tangent, or None, for each result.
+    push_tangents(pass, record) : the function of forward mode, which returns a tangent, or None for 0,
+    for each result.
     inputs : the positions of the inputs' ids in a record.
-    cusped : True if a record may have a cusp; then its last item has an attribute ``cusped``.
-    unfolds : True if a record stands for a whole function, which a pass runs again to get its records.
-    A guarded pass (the rerun after a NaN) then takes its masks through these records, too.
+    cusped : True if a record may have a cusp (a finite slope, an infinite curvature).  Then the last
+    item of a record has an attribute ``cusped``.
+    unfolds : True if a record stands for a call of a function, which a pass runs again to get the
+    records of its ops (``recompute_grad``).
     """
 
     __slots__ = (
@@ -400,13 +423,15 @@ class Structural:
 
 
 PLANS: list[Plan | Structural] = []  # all plans, by number
-# By number of the plan: the steps for the fast loop, or None if ``pull_cotangents`` has to be called.
+# For each plan in PLANS the calls of rules for the fast loop of ``_tape.backward``, or None if the loop
+# has to call the plan's ``pull_cotangents``.
 STEPS: list[list[Step] | None] = []
 # Held while plans are made, because two threads may make the first call of an op at the same time.
 PLANNING = reentrant_lock()
 
 
 def number_plan(plan: Plan | Structural) -> int:
+    """Append a plan to PLANS; return its index, which is the first item of the plan's records."""
     with PLANNING:
         PLANS.append(plan)
         # More than one entry is missing if an interruption came before the loop in an earlier call.
@@ -432,7 +457,7 @@ def inputs_of(record: Record) -> tuple[int, ...]:
 
 
 def ids_made_of(records: Iterable[Record], value_ids: Iterable[int]) -> set[int]:
-    """Return the set of ``value_ids`` and of the ids of all values that records computed from them."""
+    """Return ``value_ids``, and the ids of all values that the records computed from these values."""
     found = set(value_ids)
     for record in records:
         if not found.isdisjoint(inputs_of(record)):

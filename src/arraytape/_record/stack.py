@@ -1,6 +1,7 @@
-"""The stack of recorders of this thread, ids for values, and the protocol of recorders.
+"""Recorders: the protocol of tapes and other recorders, their stack in each thread, and value ids.
 
-The stack is the value of a context variable, so asyncio tasks do not see each other's tapes.  It is kept
+Each recorder on the stack gets a record of each op on a value that it follows.  The stack is the value
+of a context variable, so asyncio tasks do not see each other's tapes.  It is kept
 with the id of its thread.  So a context that was copied into another thread (by ``asyncio.to_thread``,
 or by free-threaded Python) records nothing there.
 """
@@ -31,7 +32,8 @@ EMPTY: Stack = (0, ())
 STACK: ContextVar[Stack] = ContextVar("arraytape recorders", default=EMPTY)
 
 active = STACK.get  # a caller has to compare the thread id, as ``recorders`` does
-# Recorders with an open block, by id().  If a thread without a recorder uses a value, they are notified.
+# Recorders with an open block in any thread, by id().  They are notified if a thread without a recorder
+# uses a value: it may be a value that they follow, and they do not get a record of the use.
 OPEN: dict[int, ref[Recorder]] = {}
 # A function that returns a new value id, or a time on the same scale: later calls return greater ints.
 # No value has the id 0.  Ids start at 4096, since each has to be an int object of its own, unlike
@@ -48,9 +50,9 @@ UNSTARTED: dict[int, ref[Recorder]] = {}
 class Recorder(Protocol):
     """An object that can be on the stack of recorders: a tape, an accumulator, a diagnostic.
 
-    These are all the members that other code uses.  ``BaseRecorder`` has defaults.  ``record`` is called
-    for an op if one of the op's inputs is in ``followed``.  The caller then adds the ids of the results
-    to ``followed``.
+    The protocol has all members that other code uses.  ``BaseRecorder`` has defaults.  If one of an op's
+    inputs is in ``followed``, the op calls ``record``, and then adds the ids of its results to
+    ``followed``.
     """
 
     @property
@@ -62,45 +64,50 @@ class Recorder(Protocol):
 
     @property
     def record(self) -> Callable[[Record], Any]:
-        """Return the function that is called with a record.
+        """Return the function that is called with each record of the recorder.
 
-        For a tape this usually is the ``append`` of its list, a C function.
+        For a tape this usually is the ``append`` of its list of records, a C function.
         """
 
     @property
     def one_shot(self) -> bool:
-        """Return True if the recorder computes one derivative, and does not record that computation."""
+        """Return True if the recorder computes a derivative once, and never records this computation.
+
+        If it is alone on the stack, calls of users' functions then need not keep their inner records.
+        """
 
     @property
     def listed(self) -> bool:
-        """Return True if other threads are to notify the recorder while it is on a stack (in OPEN)."""
+        """Return True if the recorder is in OPEN, so that other threads notify it, while on a stack."""
 
     @property
     def frames(self) -> Collection[int]:
-        """Return the ``id()`` of each frame in which a block of the recorder is open."""
+        """Return the ``id()`` of each Python frame in which a ``with`` block of the recorder is open."""
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
         """React to an event that a later backward pass has to take into account.
 
-        Called for an op without a rule, a copy to another library, a complex result, a conversion to
-        untracked data or an interrupted write.  Some calls of users' functions call it, too.  plan,
-        record : what happened.  The record is complete only if the plan is ``Structural``.
+        The events are: an op without a rule, a copy to another library, a complex result, a conversion
+        to untracked data, an interrupted write, and some calls of users' functions.
+
+        plan, record : the plan and the record of the event.  The record is complete only if the plan is
+        ``Structural``.
         """
 
     def accessed(self, variable: Variable, /) -> None:
-        """React to the read of a Variable, before the read: a tape watches a trainable Variable."""
+        """React, in advance, to the read of a Variable: a tape watches a trainable Variable."""
 
     def used_elsewhere(self, value_ids: Sequence[int], /) -> None:
-        """React to the use of values in a thread that has no recorder, for example by a warning.
+        """React to the use of values in a thread that has no recorder.
 
-        Called for all recorders in ``OPEN``.
+        A tape notes the values that it follows, for the warning about a gradient of None.
         """
 
 
 class OfThisProcess:
-    """An object that cannot be pickled or copied, since it refers to values by ids.
+    """The base class of objects that raise TypeError if they are pickled or copied.
 
-    In another process the ids are those of other values.
+    They refer to values by ids, and in another process the ids are those of other values.
     """
 
     def __reduce__(self) -> NoReturn:
@@ -145,22 +152,28 @@ class SeesAssignments:
 
 
 class SeesCalls:
-    """A recorder whose ``program_modes`` get the calls of ops while the recorder is on the stack."""
+    """A recorder of a user's function, with modes that observe or answer the function's calls of ops.
+
+    program_modes : the modes, each a ``ProgramMode``, which are active while the recorder is on the
+    stack.
+    """
 
     program_modes: Sequence[Any] = ()
 
 
-def tell_assigned(variable: Variable, value: RawArray | npt.ArrayLike) -> None:
+def notify_assigned(variable: Variable, value: RawArray | npt.ArrayLike) -> None:
     """Notify the recorders on the stack that a Variable's value is about to be replaced."""
     for recorder in recorders():
         if isinstance(recorder, SeesAssignments):
             recorder.assigned(variable, value)
 
 
-def tell(recorder: Recorder, record: Record) -> None:
-    """Add a record with one result, which no op made, to a recorder that then follows the result.
+def add_structural_record(recorder: Recorder, record: Record) -> None:
+    """Add a record that no op made, as of a view or a write, to a recorder, which follows its result.
 
     Do nothing if the recorder follows no value, for example because its block has ended.
+
+    record : a record with one result.
     """
     followed = recorder.followed
     if followed:
@@ -169,7 +182,10 @@ def tell(recorder: Recorder, record: Record) -> None:
 
 
 class entered(Context):
-    """A block in which ``recorder`` is this thread's innermost, and in OPEN: other threads notify it."""
+    """A ``with`` block in which ``recorder`` is the innermost recorder of this thread.
+
+    The recorder is in OPEN, so that other threads notify it if they use values.
+    """
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
@@ -184,7 +200,7 @@ class entered(Context):
 
 
 def only_recorders(*stack: Recorder) -> Setting[Stack]:
-    """Return a block in which these are the only recorders of this thread and task."""
+    """Return a ``with`` block in which ``stack`` has all recorders of this thread and task."""
     return Setting(STACK, (get_ident(), stack))
 
 
@@ -197,7 +213,7 @@ def recorders() -> tuple[Recorder, ...]:
 def push_recorder(recorder: Recorder) -> None:
     """Make ``recorder`` the innermost recorder of this thread and task.
 
-    Remove recorders whose block was interrupted before its end.
+    Take recorders off the stack whose ``with`` block was interrupted before it did so.
     """
     stack = recorders()
     if stack:
@@ -206,11 +222,11 @@ def push_recorder(recorder: Recorder) -> None:
 
 
 def reachable_recorders(stack: tuple[Recorder, ...]) -> list[Recorder]:
-    """Return the recorders of a stack to which something other than the stack refers.
+    """Return the recorders of a stack without those whose ``with`` block is over.
 
-    If nothing else refers to a recorder, nothing will take it off the stack: a KeyboardInterrupt at the
-    beginning of its ``__exit__`` has ended the block.  A ``Paused`` to which nothing else refers is
-    replaced by the recorder that it paused.
+    If only the stack refers to a recorder, nothing will take it off the stack: a KeyboardInterrupt at
+    the beginning of its ``__exit__`` has ended the block.  A ``Paused`` to which only the stack refers
+    is replaced by the recorder that it paused.
     """
     lost = [references_to_item(stack, i) <= ALONE for i in range(len(stack))]
     if not any(lost):
@@ -237,7 +253,7 @@ def remove_recorder(recorder: Recorder) -> None:
 
 
 class Bystander(BaseRecorder):
-    """A recorder that never follows a value, so that it gets no records."""
+    """A recorder that never follows a value, and so gets no records; it may react to other events."""
 
     followed: set[int] = frozenset()  # type: ignore[assignment]
 
@@ -249,14 +265,17 @@ class Bystander(BaseRecorder):
 
 
 class Paused(Bystander):
-    """The object that takes the place of a paused recorder on the stack of one thread and task."""
+    """The object that replaces a paused recorder on the stack of one thread and task.
+
+    So the recorder gets its place back at the end of the pause.
+    """
 
     def __init__(self, paused: Recorder) -> None:
         self.paused = paused
 
 
-def watched() -> bool:
-    """Return True if a recorder on this thread's stack may record an op."""
+def ops_may_be_recorded() -> bool:
+    """Return True if this thread has a recorder that is not paused, so that it may record an op."""
     stack = recorders()
     return bool(stack) and any(not isinstance(recorder, Bystander) for recorder in stack)
 
@@ -269,7 +288,7 @@ def replace_recorder(old: Recorder, new: Recorder) -> None:
         STACK.set((get_ident(), swapped))
 
 
-def elsewhere(value_ids: Sequence[int]) -> None:
+def notify_other_threads(value_ids: Sequence[int]) -> None:
     """Notify the open recorders of other threads that this thread used or replaced values."""
     for key, reference in OPEN.copy().items():
         recorder = reference()
@@ -280,7 +299,7 @@ def elsewhere(value_ids: Sequence[int]) -> None:
 
 
 def _forget() -> None:
-    """Remove all recorders, in a forked process: their blocks are those of the parent process."""
+    """Remove all recorders from a forked child process, because their blocks run only in the parent."""
     STACK.set(EMPTY)
     OPEN.clear()
     AWAITED.clear()

@@ -12,7 +12,13 @@ from .._util import nest
 from .._util.blocks import Block
 from .._util.errors import describe, user_line
 from .._util.nest import Nesting
-from .arguments import UnconnectedGradients, array_beside, differentiable, filled_like, unconnected
+from .arguments import (
+    UnconnectedGradients,
+    array_on_device_of,
+    differentiable,
+    filled_like,
+    parse_unconnected,
+)
 from .forward import ForwardPass
 from .recording import UNFOLLOWED
 
@@ -75,7 +81,8 @@ class ForwardAccumulator(OfThisProcess, Block):
         self._pass = ForwardPass()
         self._started = False
         self._exits = exits if exits is None else mode_of(exits)
-        # A list if ``xp.jvp`` or the like made the accumulator: see ``Recording.doubts``.
+        # A list if ``xp.jvp`` or the like made the accumulator.  It collects derivatives that may lack a
+        # part because of an untracked conversion, which ``xp.jvp`` checks.
         self._doubts: list[Doubt] | None = None
 
     def __enter__(self) -> Self:
@@ -132,7 +139,7 @@ class ForwardAccumulator(OfThisProcess, Block):
             When a derivative is None or partial because a value was converted to a number or a NumPy
             array.  The warning names the lines of the conversions.
         """
-        zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
+        zero = parse_unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
         leaves = nest.leaves(targets)
         for y in leaves:
             if not isinstance(y, Array):
@@ -166,7 +173,7 @@ def tangent_of(x: Array, given: Operand) -> Array:
         raise ValueError(
             f"ForwardAccumulator: a primal of dtype {x.dtype} has no derivative [at {user_line()}]"
         )
-    t = array_beside(x, given, "ForwardAccumulator: a tangent")
+    t = array_on_device_of(x, given, "ForwardAccumulator: a tangent")
     if x.shape != t.shape or x.dtype != t.dtype:
         raise ValueError(
             f"ForwardAccumulator: the tangent {describe(t)} does not fit its primal {describe(x)} "

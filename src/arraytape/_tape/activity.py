@@ -1,10 +1,11 @@
-"""Activity: masks that mark the elements of each cotangent on which the target depends.
+"""Activity: masks of the elements of each cotangent on which the target of a gradient depends.
 
-A guarded pass (a rerun after a NaN: ``guard.py``) has a mask for each cotangent.  The mask is ALL or an
-array of counts: for each element the number of paths to the target along which every selection took the
-element.  The rule of an op that only selects, moves and adds elements is applied to the counts as to a
-cotangent.  The rule of any other op is probed: it runs on made-up values in place of the data in the
-record, with a cotangent that is 0 at inactive elements.  An element of the result that is 0 is inactive.
+A guarded pass (the rerun after a NaN, ``guard.py``) needs a mask for each cotangent.  An element is
+inactive if selections, such as ``where`` or indexing, left it out on each path to the target.  The mask
+is ALL, or an array that counts the paths of each element on which every selection took it.  The rule of
+an op that only selects, moves and adds elements is applied to the counts as to a cotangent.  The rule of
+any other op is probed: it runs on made-up values in place of the data in the record, with a cotangent
+that is 0 at inactive elements.  An element of the result that is 0 is inactive.
 """
 
 from __future__ import annotations
@@ -42,10 +43,11 @@ class ActivityData(RawData):
     def fit_contribution(
         self, part: RawArray, shape: tuple[int, ...], dtype: np.dtype[Any], op: str = "an op"
     ) -> Any:
-        """Return the counts of paths ``part``, summed over broadcast axes to the shape of an op's input.
+        """Return the mask ``part``, summed over the axes along which an op broadcast its input.
 
-        The dtype stays, but the imaginary part is dropped if the input is real.  shape, dtype : those of
-        the input.  op : the op's name, for messages.
+        The dtype stays, but the imaginary part is dropped if the input is real.
+
+        part : counts of paths.  shape, dtype : those of the input.  op : the op's name, for messages.
         """
         cut = is_complex(part) and not self.xp.isdtype(dtype, COMPLEX)
         return super().fit_contribution(part, shape, dtype if cut else part.dtype, op)
@@ -58,9 +60,8 @@ class ActivityData(RawData):
         return self.for_parts_of(raw, ones)
 
     def for_parts_of(self, data: RawArray, mask: RawArray) -> Any:
-        """Return ``mask`` as a complex array if ``data`` is complex, else as float64.
+        """Return ``mask`` as a complex array if ``data`` is complex, else as float64; ALL unchanged.
 
-        Return the mask ALL unchanged.
         A complex mask marks real and imaginary parts separately: a view may read the real part alone.
         """
         if mask is ALL or is_complex(mask) == is_complex(data):
@@ -70,9 +71,9 @@ class ActivityData(RawData):
         return self.xp.astype(mask != 0, self.xp.float64)
 
     def as_mask(self, counts: RawArray) -> Any:
-        """Return a mask with 1 where ``counts`` of paths are not 0, else 0; ALL if no count is 0.
+        """Return a mask with 1 where ``counts``, numbers of paths, are not 0; ALL if no count is 0.
 
-        A pass does so after each record, because the counts would overflow otherwise.
+        A pass calls this after each record, because the counts would overflow otherwise.
         """
         self.move_to(counts)
         with self.on_device_of(counts):
@@ -84,7 +85,8 @@ class ActivityData(RawData):
     def as_counts(self, active: Any, g: Any) -> Any:
         """Return the mask ``active`` as an array; the mask ALL becomes ones in the shape of ``g``.
 
-        g : the cotangent.  For several results, ``active``, ``g`` and the return value are tuples.
+        g : the cotangent of a record's result, to which the mask belongs.  For several results,
+        ``active``, ``g`` and the return value are tuples.
         """
         if type(g) is tuple:
             pairs = zip(active, g, strict=True)
@@ -94,7 +96,9 @@ class ActivityData(RawData):
     def generic_values(self, data: RawArray, start: float) -> Any:
         """Return made-up values in the shape and dtype of ``data``: no two alike, none 0.
 
+        A rule is probed with these values: a result of 0 then shows that the rule passes nothing on.
         start : any number; another one gives other values.
+
         The values form matrices of full rank, which the rules of solve and inv need.  So the angles
         are not evenly spaced: cosines of evenly spaced angles, plus 2, form matrices of rank 3.
         """
@@ -107,7 +111,10 @@ class ActivityData(RawData):
         return xp.astype(xp.reshape(line, data.shape), data.dtype)
 
     def generic_cotangent(self, active: Any, g: Any) -> Any:
-        """Return made-up values in the shape of the cotangent ``g``, but 0 where ``active`` is 0."""
+        """Return made-up values in the shape of the cotangent ``g``, with 0 where the mask is 0.
+
+        active : the mask of g.  For several results, ``active``, ``g`` and the return value are tuples.
+        """
         if type(g) is tuple:
             pairs = zip(active, g, strict=True)
             return tuple([p if p is None else self.generic_cotangent(a, p) for a, p in pairs])
@@ -118,7 +125,8 @@ class ActivityData(RawData):
 class ActivityPass(BackwardPass):
     """A backward pass on masks in place of cotangents, which finds the inactive elements.
 
-    The guarded pass, which runs after a NaN, sets contributions of these elements to 0.
+    It accompanies a guarded pass, which sets contributions of inactive elements to 0.  An element is
+    inactive if selections left it out, so that the target does not depend on it.
     """
 
     data: ActivityData
@@ -140,7 +148,10 @@ class ActivityPass(BackwardPass):
     def pull_users_rule(
         self, outs: Sequence[int], value_ids: Sequence[int], gradients: Gradients
     ) -> None:
-        """Give all inputs the mask ALL if a result has a mask: users' rules never run on masks."""
+        """Give all inputs the mask ALL if a result has a mask, because users' rules never run on masks.
+
+        outs, value_ids : the ids of the results and inputs.  gradients : the user's rule, not called.
+        """
         held = [self.take_cotangent(out) for out in outs]
         if any(mask is not None for mask in held):
             for value_id in value_ids:
@@ -148,11 +159,12 @@ class ActivityPass(BackwardPass):
 
 
 class Probe(NamedTuple):
-    """The results of a record's rules on two sets of made-up values in place of the data it keeps.
+    """The results of a record's rules on two sets of made-up values in place of the kept data.
 
-    The cotangent is 0 at inactive elements, so a result is 0 at elements that depend on no active one.
-    The two sets differ only where the kept data is NaN or infinite (spoilt).  So the two results differ
-    at the elements that depend on a spoilt value.
+    They show which elements of an input's contribution matter.  The cotangent is 0 at inactive elements,
+    so a result is 0 at elements that depend on no active element.  The two sets differ only where the
+    kept data is NaN or infinite (spoilt).  So the two results differ at the elements that depend on a
+    spoilt value.
 
     spoilt : dict of boolean arrays by the name of kept data, True at NaN and infinities.
     values : the first set of made-up values, by the name of the kept data.
@@ -169,7 +181,9 @@ class Probe(NamedTuple):
 def probe(
     data: ActivityData, plan: Plan, active: Masks, g: ResultCotangents, record: Record
 ) -> Probe | None:
-    """Run a record's rules on two sets of made-up values; return None if a rule raises an error.
+    """Run a record's rules on two sets of made-up values, to find the elements that they pass on.
+
+    Return None if a rule raises an error on such values.
 
     active : the mask of the cotangent ``g`` of the record's result; a tuple for several results.
     """

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._array.array import Array, namespace, wrap
 from .._array.views import peek
-from .._record.mode_stack import MODES, meet
+from .._record.mode_stack import MODES, notify_access
 from .._record.plan import Record
 from .._storage.storage import holds_kind, inexact, storage_of
 from .._util import nest
@@ -49,10 +49,10 @@ class UnconnectedGradients(enum.Enum):
 WORDS = {member.value: member for member in UnconnectedGradients}
 
 
-def unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
-    """Return the UnconnectedGradients with this value, or the member itself.
+def parse_unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
+    """Return the member of UnconnectedGradients that a user's argument names, such as "zero".
 
-    Raise ValueError, with the allowed values, for anything else.
+    Raise ValueError, with the allowed values, for an argument that is neither a member nor its value.
     """
     if isinstance(value, UnconnectedGradients):
         return value
@@ -67,24 +67,25 @@ def unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
 class Holes(Exception):
     """The exception for a list of sources in which some are None, such as the bias that a model lacks.
 
-    The caller catches the exception and computes the gradients of the Arrays alone (``around_holes``).
+    ``arrays_of`` raises it.  The caller catches it, and computes the gradients with respect to the
+    Arrays alone (``around_holes``).
     """
 
 
 def around_holes(sources: Nesting, ask: Callable[[list[Any]], list[Any]]) -> Nesting:
-    """Call ``ask`` with the list of sources that are not None.
+    """Call ``ask``, which computes gradients, with the list of those sources that are not None.
 
-    Return its results in the nesting of ``sources``, with None in the place of each None.
+    Return its results in the nesting of ``sources``.  The gradient of None is None.
     """
     leaves = nest.leaves(sources)
     found = iter(ask([x for x in leaves if x is not None]))
     return nest.pack_nesting(sources, [None if x is None else next(found) for x in leaves])
 
 
-def left_in(records: Sequence[Record]) -> Conversion | None:
-    """Return advice on the last conversion of a value to untracked data, and the line of it.
+def advice_on_last_exit(records: Sequence[Record]) -> Conversion | None:
+    """Return clauses about the last conversion of a value to untracked data, as by ``float(x)``.
 
-    Return None if there was no conversion.
+    A message quotes the line of the conversion and the advice.  Return None if there was none.
     """
     from .._exits.messages import last_exit  # seldom needed, and slow to import
 
@@ -94,15 +95,17 @@ def left_in(records: Sequence[Record]) -> Conversion | None:
 def arrays_of(
     structure: Nesting, what: str, caller: str = "gradient", left: Conversion | None = None
 ) -> list[Array]:
-    """Return the leaves of targets or sources; raise TypeError for a leaf that is no Array.
+    """Return the leaves of a user's targets or sources as a list of Arrays, and check them.
 
-    Raise Holes if some of the sources are None and others are Arrays.
-    what : "target" or "source", for messages.
-    left : the clauses of ``left_in``, which the TypeError quotes: the leaf may be the converted value.
+    Raise TypeError for a leaf that is no Array; raise Holes if some sources are None and others Arrays.
+
+    what : "target" or "source", for messages.  caller : the function that the user called.
+    left : the result of ``advice_on_last_exit``.  The TypeError quotes it, since the leaf may be a
+    number that was converted from an Array.
     """
     found = nest.leaves(structure)
     if MODES:
-        meet(*found)
+        notify_access(*found)
     for leaf in found:
         if type(leaf) is Array and leaf._data.dtype.kind in "fc":
             continue
@@ -137,15 +140,16 @@ def arrays_of(
 def seeds_of(
     target: Nesting, targets: list[Array], output_gradients: Nesting, broadcast: bool = False
 ) -> list[Array]:
-    """Return a cotangent for each target: its output gradient, or ones.
+    """Return the cotangent of each target with which the pass begins: its output gradient, or ones.
 
+    target, targets : the user's nesting of targets, and its leaves.
     broadcast : True if an output gradient may have a shape that broadcasts to that of its target.
     """
     if output_gradients is None:
-        return [one(y) for y in targets]
+        return [default_seed(y) for y in targets]
     given = nest.leaves_like(target, output_gradients, "output_gradients", numbers=True)
     if MODES:
-        meet(*given)
+        notify_access(*given)
     rows = enumerate(zip(given, targets, strict=True))
     return [as_seed(g, y, i, broadcast) for i, (g, y) in rows]
 
@@ -160,8 +164,8 @@ def filled_like(name: str, like: Array, shape: tuple[int, ...] | None = None) ->
     return wrap(storage.create(name, like.device, shape, dtype=like.dtype))
 
 
-def one(y: Array) -> Array:
-    """Return ones in the shape of a target: its default cotangent."""
+def default_seed(y: Array) -> Array:
+    """Return ones in the shape of the target y: its cotangent if the user gives no output gradient."""
     if type(y._data) is np.ndarray and y._data.shape == ():  # the usual case, in a faster way
         return wrap(np.array(1.0, y._data.dtype))
     return wrap(storage_of(peek(y)).constant_ones(y.shape, y.dtype, y.device))
@@ -171,12 +175,12 @@ def differentiable(x: Array) -> bool:
     return inexact(x._data)
 
 
-def array_beside(x: Array, value: Any, what: str) -> Array:
-    """Return ``value`` as an Array: an Array unchanged, numbers or raw data on the device of x.
+def array_on_device_of(x: Array, value: Any, what: str) -> Array:
+    """Return ``value``, a user's tangent or output gradient for x, as an Array on the device of x.
 
-    Data whose dtype has the kind of x's dtype is cast to x's dtype.  Numbers and lists of numbers are
-    also cast from a lesser kind, as integers to float.  Data of another kind keeps its dtype.  Raise
-    TypeError for other types.
+    An Array is returned unchanged.  Raw data whose dtype has the kind of x's dtype (floating-point, say)
+    is cast to x's dtype.  Numbers and lists of numbers are also cast from a lesser kind, as integers to
+    float.  Data of another kind keeps its dtype.  Raise TypeError for other types.
 
     what : the name of the argument, for messages.
     """
@@ -202,11 +206,14 @@ def array_beside(x: Array, value: Any, what: str) -> Array:
 
 
 def as_seed(g: Operand, y: Array, index: int, broadcast: bool) -> Array:
-    """Return output gradient number ``index`` as a cotangent of y.
+    """Return the user's output gradient g as a cotangent of the target y.
 
     Raise ValueError if its shape, or the kind of its dtype, does not fit y.
+
+    index : the index of g in the list of output gradients, for messages.
+    broadcast : True if g may have a shape that broadcasts to that of y.
     """
-    g = array_beside(y, g, f"output_gradients[{index}]")
+    g = array_on_device_of(y, g, f"output_gradients[{index}]")
     if g.shape != y.shape:
         g = broadcast_seed(g, y, index, broadcast)
     if g.dtype.kind != y.dtype.kind and differentiable(y):
@@ -223,7 +230,12 @@ def as_seed(g: Operand, y: Array, index: int, broadcast: bool) -> Array:
 
 
 def broadcast_seed(g: Array, y: Array, index: int, allowed: bool) -> Array:
-    """Return an output gradient in the shape of y; raise ValueError if it may not be broadcast to it."""
+    """Return the output gradient g, broadcast to the shape of the target y.
+
+    Raise ValueError if g cannot be broadcast to it, or if ``allowed`` is False.
+
+    index : the index of g in the list of output gradients, for messages.
+    """
     xp: Any = namespace()
     lengths = zip(reversed(g.shape), reversed(y.shape), strict=False)
     fits = g.ndim <= y.ndim and all(n in (1, length) for n, length in lengths)

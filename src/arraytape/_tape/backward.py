@@ -44,6 +44,7 @@ Gradients = Callable[[Sequence[Array | None]], Sequence[Array | None]]
 class BackwardPass:
     """The state of one backward pass, and the methods that pass cotangents back through a record.
 
+    data : the operations on cotangents: RawData, or ArrayData if an outer recorder records the pass.
     cotangents : dict by value id: the sum of the contributions to the value so far.
     borrowed : ids of cotangents whose memory may have other references, as after a rule that returned
     its cotangent unchanged.  Sums are formed in place in all other cotangents that own their memory.
@@ -52,7 +53,7 @@ class BackwardPass:
     """
 
     picks = False  # True if the seeds select some elements of the targets, and are 0 at all others
-    frugal = False  # True if the system is slow to provide new memory: see ``blockwise``
+    frugal = False  # True if the system is slow to provide new memory, so that blocks are smaller
 
     def __init__(self, data: RawData, followed: Container[int]) -> None:
         self.data, self.followed = data, followed
@@ -64,11 +65,15 @@ class BackwardPass:
         self.lend_contribution(value_id, seed)
 
     def passes(self) -> list[BackwardPass]:
+        """Return the passes that run together: a guarded pass also has a pass of masks."""
         return [self]
 
     # --- cotangents: added up until the loop reaches the record that made the value ------------------
     def take_cotangent(self, value_id: int) -> Any:
-        """Return and remove a value's cotangent; a value in ``wanted`` keeps it, marked as borrowed."""
+        """Return a value's cotangent, and remove it from ``cotangents``; return None if there is none.
+
+        The cotangent of a value in ``wanted`` is not removed, but marked as borrowed.
+        """
         if value_id in self.wanted:
             self.borrowed.add(value_id)
             held = self.cotangents.get(value_id)
@@ -97,9 +102,10 @@ class BackwardPass:
         return None if all(part is None for part in g) else g
 
     def take_owned(self, value_id: int) -> Any:
-        """Return a value's final cotangent in memory that the caller may write to; None if it has none.
+        """Return a value's complete cotangent in memory that the caller may write to, or None.
 
-        Copy a cotangent that the caller of the pass asked for (``wanted``) or that has other references.
+        The cotangent is removed from ``cotangents``, unless the value is in ``wanted``.  It is copied if
+        the value is in ``wanted``, or if other objects may refer to its memory.
         """
         if value_id not in self.wanted:
             return self.take_buffer(value_id)
@@ -107,10 +113,10 @@ class BackwardPass:
         return None if held is None else self.data.copy_data(held)
 
     def take_buffer(self, value_id: int) -> Any:
-        """Remove and return the contributions to a value so far, summed, in memory to be overwritten.
+        """Remove and return the sum of the contributions to a value so far, as a buffer to write to.
 
-        The result is a copy if the pass does not own the memory, and None without a contribution.  The
-        sum of a value in ``wanted`` is removed, too: the caller puts it back by ``give_buffer``.
+        The caller adds to the buffer in place, and puts it back by ``give_buffer``.  The buffer is a
+        copy if the pass does not own the memory.  Return None if there is no contribution yet.
         """
         held = self.cotangents.pop(value_id, None)
         if held is None:
@@ -120,18 +126,21 @@ class BackwardPass:
         owned = value_id not in self.borrowed and self.data.owns_memory(held)
         return held if owned else self.data.copy_data(held)
 
-    def in_hand(self, value_id: int) -> Any:
-        """Return a value's sum of contributions if it is a NumPy array that the pass owns; else None."""
+    def owned_sum(self, value_id: int) -> Any:
+        """Return a value's sum of contributions if it is a NumPy array that the pass owns; else None.
+
+        The caller may add to this array in place.
+        """
         held = self.cotangents.get(value_id)
         owned = type(held) is ndarray and held.base is None and value_id not in self.borrowed
         return held if owned else None
 
-    def take_in_hand(self, value_id: int) -> Any:
+    def take_owned_sum(self, value_id: int) -> Any:
         """Remove and return a value's cotangent if it is a NumPy array that the caller may write to.
 
         If it is not, remove nothing and return None.
         """
-        held = None if value_id in self.wanted else self.in_hand(value_id)
+        held = None if value_id in self.wanted else self.owned_sum(value_id)
         if held is not None:
             del self.cotangents[value_id]
             if ndarray is not self.data.kind:
@@ -139,12 +148,16 @@ class BackwardPass:
         return held
 
     def give_buffer(self, value_id: int, buffer: RawArray) -> None:
+        """Add ``buffer``, to whose memory nothing else refers, to a value's cotangent."""
         self.borrowed.discard(value_id)
         held = self.cotangents.get(value_id)
         self.cotangents[value_id] = buffer if held is None else iadd(buffer, held)
 
     def add_contribution(self, value_id: int, contribution: RawArray) -> None:
-        """Add a contribution to a value's cotangent; nothing else may refer to its memory."""
+        """Add a contribution to a value's cotangent.
+
+        Nothing else may refer to the memory of the contribution, since later ones are added in place.
+        """
         cotangents = self.cotangents
         held = cotangents.get(value_id)
         if held is None:
@@ -158,7 +171,10 @@ class BackwardPass:
             cotangents[value_id] = held + contribution
 
     def lend_contribution(self, value_id: int, contribution: Any) -> None:
-        """Add a contribution to a value's cotangent; other objects may refer to its memory."""
+        """Add a contribution, to whose memory other objects may refer, to a value's cotangent.
+
+        A first contribution is marked as borrowed, so that later ones are not added to it in place.
+        """
         if self.cotangents.get(value_id) is None:
             self.cotangents[value_id] = contribution
             self.borrowed.add(value_id)
@@ -170,7 +186,10 @@ class BackwardPass:
 
     # --- one record, of any kind --------------------------------------------------------------------
     def go_back(self, plan: Plan | Structural, record: Record) -> None:
-        """Pass cotangents back through a record of any kind, on the device of the first cotangent."""
+        """Pass the cotangents of a record's results back to its inputs, for a record of any kind.
+
+        The rules run on the device of the first cotangent.
+        """
         for value_id in results_of(record):
             held = self.cotangents.get(value_id)
             if held is not None:
@@ -185,9 +204,9 @@ class BackwardPass:
         plan.pull_cotangents(self, record)
 
     def pull_op(self, plan: Plan, record: Record) -> None:
-        """Pass cotangents back through the record of an op, on data of any dtype and library.
+        """Pass the cotangents of an op's results back to its inputs, on data of any dtype and library.
 
-        The loop of ``backward`` does the same for real data of one library.
+        The fast loop in the function ``backward`` does the same for real data of one library.
         """
         if plan.reading is not None:
             self.add_part(plan.reading, plan, record)
@@ -197,7 +216,10 @@ class BackwardPass:
             self.pull_rules(plan, g, record)
 
     def pull_rules(self, plan: Plan, g: ResultCotangents, record: Record) -> None:
-        """Call the rules of a record with its cotangent g, and add up their contributions."""
+        """Call the rules of a record, and add their results to the cotangents of the inputs.
+
+        g : the cotangent of the record's result, or a tuple of cotangents for several results.
+        """
         record = self.data.lift(plan, record)
         for pull in plan.pulls:
             found = self.data.apply(plan, pull, g, record)
@@ -212,7 +234,7 @@ class BackwardPass:
     def add_part(self, reading: Pull, plan: Plan, record: Record) -> None:
         """Add the cotangent of ``x[key]``, the record's result, to the cotangent of x, at ``key``.
 
-        reading : the call of the rule of ``x[key]`` in the plan, a Pull.
+        reading : the plan's Pull whose rule is a ``Reading``; the rule has the key.
         """
         value_id = record[reading.at]
         g = self.take_cotangent(record[1])
@@ -224,7 +246,7 @@ class BackwardPass:
         if not self.data.adds_at(key, g):
             self.add_contribution(value_id, self.data.apply(plan, reading, g, record))
             return
-        buffer = self.in_hand(value_id)
+        buffer = self.owned_sum(value_id)
         if buffer is None or type(g) is Batched:
             buffer = self.take_buffer(value_id)
             if buffer is None:
@@ -241,16 +263,19 @@ class BackwardPass:
     def pull_users_rule(
         self, outs: Sequence[int], value_ids: Sequence[int], gradients: Gradients
     ) -> None:
-        """Pass cotangents back through a call of a user's function, by the user's rule on Arrays.
+        """Pass cotangents back through a call of a user's function (``custom_gradient``) by its rule.
 
-        outs : ids of the results.  value_ids : ids of the inputs.  gradients : the rule.  Its argument
-        is a list with the cotangent of each result, or None for a result without a cotangent.
+        outs, value_ids : the ids of the results and of the inputs.
+        gradients : the rule, a function of Arrays.  Its argument is a list with the cotangent of each
+        result, or None for a result without one.  It returns a contribution, or None, for each input.
         """
         held = [self.take_cotangent(out) for out in outs]
         if all(g is None for g in held):
             return
         cotangents = [None if g is None else self.data.array_of(g) for g in held]
-        with active(REPLAY):  # the rule may use values with hidden axes of a vmap that has ended
+        with active(
+            REPLAY
+        ):  # permits the rule to use values with hidden axes of a vmap that has ended
             found = gradients(cotangents)
         for value_id, part in zip(value_ids, found, strict=True):
             if part is not None and value_id in self.followed:
@@ -258,14 +283,18 @@ class BackwardPass:
 
 
 def is_shared(plan: Plan, part: RawArray, g: ResultCotangents) -> bool:
-    """Return True if a contribution may share memory with its cotangent or with another contribution."""
+    """Return True if ``part``, a contribution to an input, may share memory with another object.
+
+    That is the cotangent g of the result, or another contribution of a joint rule.
+    """
     return part is g or bool(plan.op.joint) or plan.op.moves
 
 
 def contributions(plan: Plan, pull: Pull, record: Record, found: Any) -> list[tuple[int, Any]]:
-    """Return pairs (id of an input, contribution to that input).
+    """Return the result of a rule as pairs (value id of an input, contribution to the input).
 
-    found : the result of a rule.  A joint rule serves all inputs, and returns a list.
+    pull : the call of the rule.
+    found : the result of the rule.  A joint rule serves all inputs, and returns a list.
     """
     if plan.op.joint:
         return list(zip(inputs_of(record), found, strict=True))
@@ -273,9 +302,11 @@ def contributions(plan: Plan, pull: Pull, record: Record, found: Any) -> list[tu
 
 
 def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
-    """Pass the seeds that ``pass_.cotangents`` holds back through the records.
+    """Pass cotangents back through the records of a tape, from the last to the first.
 
-    careful : True if data may be complex or of several types.
+    The caller has put the seeds, the cotangents of the targets, into ``pass_.cotangents``.  Afterwards
+    this dict has the gradients.
+    careful : True if data may be complex or of several array libraries.
 
     A careful pass, and a subclass of BackwardPass, calls the general method ``go_back`` for each record.
     Any other pass runs the fast loop, on the calls of rules that ``STEPS`` holds for most kinds of
@@ -304,8 +335,8 @@ def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
         if lifts:
             record = data.lift(PLANS[record[0]], record)
         for at, rule, only, general, fit in steps:
-            # ``only`` is the index in the record of a kept value, if the rule's arguments are just g and
-            # this value.  ``general`` is None for a rule that returns g unchanged.
+            # See ``plan_step``.  ``only`` is the index in the record of a kept value, if the rule's
+            # arguments are just g and this value.  ``general`` is None for a rule that returns g.
             if only:
                 part = rule(g, record[only])
             elif general is None:
@@ -336,10 +367,12 @@ def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
 def fit_to_input(
     data: RawData, part: Any, shape: tuple[int, ...], dtype: np.dtype[Any], op: str
 ) -> Any:
-    """Return a contribution, summed and cast to the shape and dtype of its input.
+    """Return ``part``, a contribution to an input, summed over broadcast axes and cast to its dtype.
 
     A fast branch serves the usual case: an input, such as a bias, that was broadcast along a new first
-    axis.  op : the name of the op, for messages.
+    axis.
+
+    shape, dtype : those of the input.  op : the name of the op, for messages.
     """
     raw = part._data if data.recorded else part
     if type(raw) is not ndarray or raw.dtype is not dtype:

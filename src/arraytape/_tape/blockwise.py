@@ -1,4 +1,6 @@
-"""The backward pass through large elementwise records block by block, which needs less new memory.
+"""The backward pass through records of elementwise ops on large arrays, block by block.
+
+A block is a run of elements that fits into the processor's cache.
 
 A rule on whole arrays makes a temporary of full size for each of its operations.  Such temporaries
 exceed the processor's cache, and the system often has to map new memory for them.  The temporaries of a
@@ -37,16 +39,16 @@ LARGE = 2**18
 
 
 def backward_by_blocks(pass_: BackwardPass, records: list[Record]) -> None:
-    """Pass cotangents back as ``backward`` does, but through large elementwise records by blocks."""
+    """Pass cotangents back as ``backward`` does, but by blocks through elementwise ops on large data."""
     for record in reversed(records):
-        if not by_blocks(pass_, record):
+        if not pass_back_by_blocks(pass_, record):
             backward(pass_, [record], False)
 
 
-def by_blocks(pass_: BackwardPass, record: Record) -> bool:
-    """Pass the cotangent back through a large elementwise record of real data, and return True.
+def pass_back_by_blocks(pass_: BackwardPass, record: Record) -> bool:
+    """Pass the cotangent of a record's result back to its inputs by blocks, and return True.
 
-    Do nothing and return False for any other record.
+    Do nothing and return False unless the record is that of an elementwise op on large real NumPy data.
     """
     plan = PLANS[record[0]]
     if STEPS[record[0]] is None or not isinstance(plan, Plan) or not plan.diagonal:
@@ -61,33 +63,35 @@ def by_blocks(pass_: BackwardPass, record: Record) -> bool:
         return False
     del g  # the count of references below must not include this variable
     box = [pass_.cotangents.pop(out)]
-    *others, final = in_turn(plan.pulls, record, box[0])
+    *others, final = order_pulls(plan.pulls, record, box[0])
     for pull in others:
-        contribute(pass_, pull, record, box[0], owned=False)
+        add_rule_result(pass_, pull, record, box[0], owned=False)
     owned = references_to_item(box, 0) == ALONE and box[0].base is None and box[0].flags.writeable
-    contribute(pass_, final, record, box[0], owned=owned)
+    add_rule_result(pass_, final, record, box[0], owned=owned)
     return True
 
 
-def in_turn(pulls: Sequence[Pull], record: Record, g: HostArray) -> Sequence[Pull]:
-    """Return the pulls, the op's rules with the inputs they serve, in the order in which to run them.
+def order_pulls(pulls: Sequence[Pull], record: Record, g: HostArray) -> Sequence[Pull]:
+    """Return ``pulls``, the calls of an op's rules, in the order in which to run them.
 
-    Pulls that return the cotangent g unchanged come last, since only the last pull may take over the
-    memory of g.  If an input occurs twice, the order stays, since another order of the sum changes the
-    rounding.
+    Rules that return the cotangent g unchanged come last, since only the last rule may take over the
+    memory of g.  If an input occurs twice, as in ``x * x``, the order stays: another order of the sum
+    changes the rounding.
     """
     if len({record[pull.at] for pull in pulls}) < len(pulls):
         return pulls
     return sorted(
-        pulls, key=lambda pull: pull.rule is identity_rule and not is_fitted(pull, record, g)
+        pulls, key=lambda pull: pull.rule is identity_rule and not changes_layout(pull, record, g)
     )
 
 
 # --- one contribution ---------------------------------------------------------------------------------
-def contribute(pass_: BackwardPass, pull: Pull, record: Record, g: HostArray, owned: bool) -> None:
-    """Add a rule's result to the cotangent of its input.
+def add_rule_result(
+    pass_: BackwardPass, pull: Pull, record: Record, g: HostArray, owned: bool
+) -> None:
+    """Call the rule of a Pull by blocks, and add its result to the cotangent of the rule's input.
 
-    g : the cotangent of the record's result.  owned : True if g may be overwritten.
+    g : the cotangent of the record's result.  owned : True if g may be overwritten with the result.
     """
     value_id = record[pull.at]
     if pull.rule is identity_rule:
@@ -105,7 +109,9 @@ def contribute(pass_: BackwardPass, pull: Pull, record: Record, g: HostArray, ow
             return
     product = is_product(pull.rule) and is_like(kept[0], g)
     if not product or pass_.frugal:
-        cut = Cut.cut_arrays(g, kept, pass_.cotangents.get(value_id), fit_of(pull, record, g))
+        cut = BlockwiseCall.cut_arrays(
+            g, kept, pass_.cotangents.get(value_id), layout_of_input(pull, record, g)
+        )
         if cut is not None and cut.add_to(pass_, value_id, pull.rule, g if owned else None):
             return
     part = np.multiply(g, kept[0], g if owned else None) if product else pull.rule(g, *kept)
@@ -114,27 +120,34 @@ def contribute(pass_: BackwardPass, pull: Pull, record: Record, g: HostArray, ow
         pass_.add_contribution(value_id, part)
 
 
-def fit_of(pull: Pull, record: Record, g: HostArray) -> tuple[Any, Any]:
+def layout_of_input(pull: Pull, record: Record, g: HostArray) -> tuple[Any, Any]:
+    """Return the shape and dtype of the input of a Pull's rule; g is the cotangent of the result."""
     return (g.shape, g.dtype) if pull.fit is None else (record[pull.fit[0]], record[pull.fit[1]])
 
 
-def is_fitted(pull: Pull, record: Record, g: HostArray) -> bool:
-    shape, dtype = fit_of(pull, record, g)
+def changes_layout(pull: Pull, record: Record, g: HostArray) -> bool:
+    """Return True if a contribution in the layout of g must be summed or cast to fit the input."""
+    shape, dtype = layout_of_input(pull, record, g)
     return shape != g.shape or dtype is not g.dtype
 
 
 def fit_part(pass_: BackwardPass, pull: Pull, record: Record, part: HostArray | None) -> Any:
-    """Return a contribution, summed and cast to its input's shape and dtype, as ``backward`` does."""
-    if part is None or not is_fitted(pull, record, part):
+    """Return ``part``, the result of a Pull's rule, summed and cast to its input's shape and dtype."""
+    if part is None or not changes_layout(pull, record, part):
         return part
-    return fit_to_input(pass_.data, part, *fit_of(pull, record, part), PLANS[record[0]].name)
+    return fit_to_input(
+        pass_.data, part, *layout_of_input(pull, record, part), PLANS[record[0]].name
+    )
 
 
 def contribution_of_constant(rule: Rule, g: HostArray, kept: Sequence[Any]) -> Any:
-    """Apply a rule to a cotangent whose elements are all equal, without a new array of full size.
+    """Return a rule's result on the cotangent g, whose elements are all equal, without a large array.
 
     A product with ones is the kept factor itself.  Otherwise return the rule's result for one element,
-    broadcast; None if the rule's other arguments are arrays, or if it does not work by element.
+    broadcast to the shape of g.  Return None if that cannot be done: if the rule's other arguments are
+    arrays, or if the rule does not work by element.
+
+    kept : the rule's arguments after g.
     """
     one = g[(slice(1),) * g.ndim]
     if one.item() == 1 and is_product(rule) and is_like(kept[0], g):
@@ -153,8 +166,8 @@ def is_like(x: Any, g: HostArray) -> bool:
 
 
 # --- blocks -------------------------------------------------------------------------------------------
-class Cut(NamedTuple):
-    """The arrays of one call of a rule, to be cut into blocks.
+class BlockwiseCall(NamedTuple):
+    """The arrays of one call of an elementwise op's rule, which is computed block by block.
 
     If all arrays lie in memory in the same order without gaps, a block is a run of elements (``flat``).
     Otherwise a block is some entries along the first axis.
@@ -177,10 +190,10 @@ class Cut(NamedTuple):
     @classmethod
     def cut_arrays(
         cls, g: HostArray, kept: Sequence[Any], held: RawArray | None, fit: tuple[Any, Any]
-    ) -> Cut | None:
-        """Return a Cut of the arrays; None if results by blocks might differ from those on whole arrays.
+    ) -> BlockwiseCall | None:
+        """Return a BlockwiseCall; None if its results might differ from those on whole arrays.
 
-        g, kept, held : see ``Cut``.  fit : the shape and dtype of the input.
+        g, kept, held : see ``BlockwiseCall``.  fit : the shape and dtype of the input.
         """
         shape, dtype = fit
         # A tuple may be the shape of the whole array, which a rule on blocks must not get.
@@ -191,9 +204,13 @@ class Cut(NamedTuple):
         items = [g, *filter(has_axes, kept), *([] if held is None else [held])]
         if shape == g.shape and all(x.shape == shape for x in items):
             for order in ORDERS:
-                if all(lies(x, order) for x in items):
+                if all(is_contiguous_in(x, order) for x in items):
                     return cls(g, kept, shape, held, order, True)
-        if len(shape) != g.ndim or len(g) != shape[0] or not all(map(is_in_order, items)):
+        if (
+            len(shape) != g.ndim
+            or len(g) != shape[0]
+            or not all(map(has_descending_strides, items))
+        ):
             return None
         return cls(g, kept, shape, held, "C", False)
 
@@ -206,7 +223,7 @@ class Cut(NamedTuple):
         memory : an array that may be overwritten with the result, or None for a new array.
         """
         given, held = pass_.cotangents.get(value_id), self.held
-        if held is not None and pass_.in_hand(value_id) is held and held.flags.writeable:
+        if held is not None and pass_.owned_sum(value_id) is held and held.flags.writeable:
             memory = held
         if memory is None or memory.shape != self.shape:
             memory = np.empty(self.shape, self.g.dtype, self.order)
@@ -220,7 +237,7 @@ class Cut(NamedTuple):
         return True
 
     def write_blocks(self, rule: Rule, into: HostArray, size: int) -> bool:
-        """Write the rule's result, plus the sum ``held`` so far, to ``into`` by blocks; return True.
+        """Write the rule's result, plus the sum ``held`` so far, to the array ``into``; return True.
 
         Return False after the first block if the rule does not work by element.
         size : the number of elements of a block.
@@ -247,10 +264,10 @@ class Cut(NamedTuple):
         return True
 
     def rows(self, item: Any) -> Any:
-        """Return ``item`` in the form that ``write_blocks`` cuts into blocks along the first axis.
+        """Return an argument of the rule as ``write_blocks`` can cut it along the first axis.
 
-        If ``flat``, that is a one-dimensional view in memory order.  Otherwise it is ``item`` itself, as
-        for 0-d arrays and objects that are no arrays.
+        If ``flat``, that is a one-dimensional view in memory order.  0-d arrays, and objects that are no
+        arrays, are returned unchanged, since they are not cut.
         """
         if not self.flat or not has_axes(item):
             return item
@@ -263,12 +280,12 @@ def has_axes(item: Any) -> bool:
     return type(item) is ndarray and item.ndim > 0
 
 
-def lies(x: HostArray, order: Order) -> bool:
+def is_contiguous_in(x: HostArray, order: Order) -> bool:
     """Return True if an array is contiguous in this order, or repeats one element by strides of 0."""
     return bool(x.flags[order]) or not any(x.strides)
 
 
-def is_in_order(x: HostArray) -> bool:
+def has_descending_strides(x: HostArray) -> bool:
     """Return True if strides descend, so that NumPy returns results computed from x in C order."""
     steps = [step for step, n in zip(x.strides, x.shape, strict=True) if step and n > 1]
     return steps == sorted(steps, reverse=True)

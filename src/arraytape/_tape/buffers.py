@@ -1,4 +1,4 @@
-"""The buffers that records keep alive, and their bytes."""
+"""Counts of the bytes of memory (buffers) that the records of a tape keep alive."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from .._util.array_types import RawArray
 
 LARGE = 2**18  # bytes from which on an array is worth freeing while its tape lives
-# Types of items of records that are no arrays.  Their memory is not counted.
+# Types of items of records that are no arrays.  Their memory counts as 0.
 SMALL = (int, float, complex, str, slice, type, type(None), type(Ellipsis), np.dtype, np.generic)
 
 
 def kept_bytes(records: Iterable[Any]) -> tuple[int, bool]:
-    """Return the bytes of the buffers in the records, and True if these are all the data kept.
+    """Return the bytes of the buffers in the records, and True if the records keep no other data.
 
     Each buffer counts once.  A view counts as its whole buffer, which the view keeps alive.  Values that
     the rule of a ``custom_gradient`` or the function of a ``recompute_grad`` closes over are not
@@ -79,7 +79,10 @@ class Buffers:
 
 
 def parts_of_record(item: Any) -> Sequence[Any] | None:
-    """Return the objects that an item of a record holds; None if the item is an array itself."""
+    """Return the objects that an item of a record holds, such as the items of a list.
+
+    Return None if the item is an array.
+    """
     if isinstance(item, tuple | list):
         return item
     if isinstance(item, Packed):

@@ -21,17 +21,20 @@ from .backward import BackwardPass, backward
 from .data import RawData
 
 
-def records_left(
+def pass_back_on_raw_data(
     pass_: BackwardPass, records: list[Record], seeds: Sequence[Array]
 ) -> list[Record]:
-    """Pass cotangents back on raw data, as long as no outer recorder follows the data in use.
+    """Pass cotangents back on raw data through those last records whose ops nobody would record.
 
-    Return the records through which cotangents are still to be passed, on Arrays.
+    These are records that use no value that an outer recorder follows.  Return the other, earlier
+    records, through which the caller has to pass cotangents on Arrays.
+
+    pass_ : the pass on Arrays, which gets the cotangents.  seeds : the cotangents of the targets.
     """
-    if not all(map(is_constant, seeds)):
+    if not all(map(is_unfollowed_numpy, seeds)):
         return records
     first, around = len(records), recorders()
-    while first and asks_for_constants(records[first - 1], around):
+    while first and uses_only_constants(records[first - 1], around):
         first -= 1
     if first == len(records):
         return records
@@ -48,22 +51,22 @@ def records_left(
 
 
 def cotangent_array(g: np.ndarray[Any, Any] | np.generic, borrowed: bool) -> Array:
-    """Return the cotangent g as an Array; a write to a ``borrowed`` g copies the data first."""
+    """Return raw data as an Array; if ``borrowed``, a write to the Array copies the data first."""
     if type(g) is not ndarray:
         return wrap(np.asarray(g), 0, SCALAR)
     return wrap(g, 0, KEPT if borrowed else 0)
 
 
-def is_constant(seed: Array) -> bool:
+def is_unfollowed_numpy(seed: Array) -> bool:
     """Return True if a seed is NumPy data that no recorder may follow."""
     return type(seed) is Array and seed._value_id == 0 and type(seed._data) is ndarray
 
 
-def asks_for_constants(record: Record, around: Sequence[Recorder]) -> bool:
+def uses_only_constants(record: Record, around: Sequence[Recorder]) -> bool:
     """Return True if a record's rules use only NumPy data that no recorder in ``around`` follows.
 
-    Return False also for a record that the fast loop of ``backward`` cannot process, such as a call of a
-    user's function.
+    Such data are constants to the recorders.  Return False also for a record that the fast loop of
+    ``backward`` cannot process, such as a call of a user's function.
     """
     if STEPS[record[0]] is None:
         return False

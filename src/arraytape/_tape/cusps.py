@@ -19,20 +19,20 @@ from .packing import unpack_record
 def has_cusp(plan: Plan | Structural, record: Record) -> bool:
     """Return True if a record's op may have a cusp at the recorded values."""
     if isinstance(plan, Plan):
-        return answered(plan.op.cusped, plan, record)
+        return evaluate_flag(plan.op.cusped, plan, record)
     return bool(getattr(record[-1], "cusped", False))
 
 
 def selects(plan: Plan, record: Record) -> bool:
     """Return True if the rules of a record's op only select, move and add elements (``Op.selects``)."""
-    return answered(plan.op.selects, plan, record)
+    return evaluate_flag(plan.op.selects, plan, record)
 
 
-def answered(flag: Cusped, plan: Plan, record: Record) -> bool:
-    """Return the bool that an op's ``cusped`` or ``selects`` says about a record.
+def evaluate_flag(flag: Cusped, plan: Plan, record: Record) -> bool:
+    """Return the value of an op's ``cusped`` or ``selects`` for one record, as a bool.
 
-    flag : a bool, or a function that returns a bool.  The function gets a lookup from the name of an
-    input or parameter to the kept value; the lookup returns None if the record does not keep the value.
+    flag : the attribute: a bool, or a function that returns a bool.  Its argument is a function from the
+    name of an input or parameter to the kept value, or to None if the record does not keep the value.
     """
     if not callable(flag):
         return flag
@@ -44,11 +44,12 @@ def answered(flag: Cusped, plan: Plan, record: Record) -> bool:
 
 
 def hides_a_cusp(records: Iterable[Record]) -> bool:
-    """Return True if a selection, such as ``where``, depends on the result of an op with a cusp.
+    """Return True if a selection, such as ``where``, may hide a cusp, so that the pass must be guarded.
 
-    Return True also if a user's function depends on such a result, since it may select elements.
-    Return True also for a factorisation with nearly equal eigenvalues or singular values, because only a
-    guarded pass (``guard.py``) computes the limits that its derivatives need.
+    This is so if the selection depends on the result of an op with a cusp.  Return True also if a user's
+    function depends on such a result, since it may select elements. Return True also for a factorisation
+    with nearly equal eigenvalues or singular values, because only a guarded pass (``guard.py``) computes
+    the limits that its derivatives need.
     """
     for record in records:  # a quick test first: most tapes have no op with a cusp
         if PLANS[record[0]].cusped:

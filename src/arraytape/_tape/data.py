@@ -1,6 +1,7 @@
-"""The operations of a pass on cotangents: on raw data or, if an outer recorder is active, on Arrays.
+"""The operations that a backward pass needs on cotangents, on raw data or on Arrays.
 
-A rule is array API code that computes in the namespace it is given.  ``RawData`` gives the raw namespace
+A pass computes on Arrays if an outer recorder is to record it, as for second derivatives.  A rule is
+array API code that computes in the namespace it is given.  ``RawData`` gives the raw namespace
 to rules.  ``ArrayData`` gives the public namespace to them, so that outer recorders record the ops of
 the rules.  Gradients of higher order need nothing else.
 """
@@ -32,9 +33,10 @@ SMALL = 4096  # elements up to which a sum in a new Array is faster than a write
 
 
 class RawData:
-    """The operations of a pass on raw data; the subclass ArrayData has the same operations on Arrays.
+    """The operations of a backward pass on cotangents that are raw data; for Arrays, see ``ArrayData``.
 
-    storage, kind, xp : the storage of the cotangent in use, its type of raw data, its raw namespace.
+    storage, kind, xp : the functions for the array library of the cotangent in use, its type of raw data
+    (``numpy.ndarray``, say), and its namespace.
     """
 
     recorded = False  # True in a subclass whose ops outer recorders record
@@ -44,7 +46,7 @@ class RawData:
         self.xp: Any = storage.xp
 
     def renewed(self) -> RawData:
-        """Return a new object of this class for another pass."""
+        """Return a new object of this class for another pass, since a pass may change ``storage``."""
         return type(self)(self.storage)
 
     # --- where data lies ------------------------------------------------------------------------
@@ -53,10 +55,10 @@ class RawData:
         return storage_of(held).at(held)
 
     def move_to(self, data: RawArray) -> None:
-        """Compute in the storage (the functions for one array library) of ``data`` from here on.
+        """Compute with the functions for the array library of ``data`` from here on.
 
-        A tape may hold values of several storages.  Keep the present storage if it handles mixtures of
-        storages and that of ``data`` does not.
+        A tape may hold values of several libraries, each with its storage.  Keep the present storage if
+        it handles mixtures of libraries and that of ``data`` does not.
         """
         if type(data) is self.storage.kind:
             return
@@ -76,22 +78,26 @@ class RawData:
         return self.xp.asarray(data, copy=True)
 
     def in_place(self, data: RawArray) -> bool:
+        """Return True if elements of ``data`` can be overwritten."""
         return storage_of(data).in_place(data)
 
     def put(self, data: RawArray, key: Index, value: RawOperand) -> Any:
+        """Return data after ``data[key] = value``, perhaps in place."""
         return storage_of(data).put(data, key, value)
 
     def take_written(self, data: RawArray, key: Index, lost: RawArray) -> Any:
-        """Return ``data[key]``, or 0 where ``lost``, and set ``data[key]`` to 0, by one kernel.
+        """Return ``data[key]`` with 0 where ``lost``, and set ``data[key]`` to 0, by one kernel.
 
-        Return None, and change nothing, if the storage has no such kernel.
+        The pass of a write ``x[key] = value`` needs this: data is the cotangent of x, and ``lost`` marks
+        written elements that the same write overwrote.  Return None, and change nothing, if the storage
+        has no such kernel.
         """
         return storage_of(data).take_written(data, key, lost)
 
     def adds_at(self, key: Index, g: RawArray) -> bool:
-        """Return True if ``add_at_key`` processes only the part of the data at ``key``.
+        """Return True if ``add_at_key`` costs only time for the part of the data at ``key``.
 
-        Return False if it would process all of the data, as the rule of ``x[key]`` does.
+        Return False if it would process all of the data; then it has no advantage over the rule.
         """
         return True
 
@@ -103,10 +109,11 @@ class RawData:
         return storage_of(data).add_at(data, key, g)
 
     def shares(self, part: RawArray, whole: RawArray) -> bool:
-        """Return True if two arrays share memory, so that a write to one changes the other."""
+        """Return True if ``part`` shares memory with ``whole``, so that a write to one changes both."""
         return storage_of(part).shares(part, whole)
 
     def part_at_path(self, g: RawArray, path: Path) -> Any:
+        """Return the part of the cotangent g of an Array that belongs to the view with this path."""
         self.move_to(g)
         return walk_path(g, path, self.xp)
 
@@ -114,37 +121,44 @@ class RawData:
 
     # --- to and from Arrays and raw data ----------------------------------------------------------
     def array_of(self, g: RawArray) -> Array:
-        """Return a cotangent as an Array, in which form users' rules get cotangents."""
+        """Return a cotangent as an Array, for a user's rule or hook."""
         # A NumPy scalar has no storage among STORAGES, and becomes an array first.
         data = g if type(g) in STORAGES else storage_of(g).asarray(g, None, None, None)
         return wrap(data, 0, KEPT)
 
     def of_array(self, x: Array) -> Any:
-        """Return the raw data of the Array x, such as the result of a user's rule."""
+        """Return an Array, such as the result of a user's rule, in the type on which this pass computes.
+
+        That is raw data here, and the Array itself in ``ArrayData``.
+        """
         return current(x)[1]
 
     def as_gradient(self, g: RawArray) -> Array:
+        """Return a cotangent as the Array that the user gets."""
         return wrap(g)
 
     def of_raw(self, data: RawArray) -> Any:
-        """Return raw data unchanged; the method of ``ArrayData`` returns an Array."""
+        """Return raw data in the type on which this pass computes: unchanged, or as an Array."""
         return data
 
     def lift(self, plan: Any, record: Record) -> Record:
-        """Return the record unchanged; the method of ``ArrayData`` replaces kept data by Arrays."""
+        """Return the record as rules need it: unchanged here, with Arrays as data in ``ArrayData``."""
         return record
 
     def widen_buffer(self, buffer: RawArray, g: RawArray) -> Any:
-        """Return the buffer, repeated along the hidden axes (of vmap) that only g has, for a sum."""
+        """Return the buffer, repeated along the hidden axes (of vmap) that only g has.
+
+        The caller can then add g to it in place.
+        """
         return raw.like(buffer, g)
 
     # --- rules --------------------------------------------------------------------------------------
     def fit_contribution(
         self, part: RawArray, shape: tuple[int, ...], dtype: np.dtype[Any], op: str = "an op"
     ) -> Any:
-        """Return a contribution, summed over broadcast axes and cast to its input's shape and dtype.
+        """Return ``part``, a contribution, summed over broadcast axes and cast to the input's dtype.
 
-        op : the name of the op, for messages.
+        shape, dtype : those of the input.  op : the name of the op, for messages.
         """
         part = sum_over_surplus(part, shape)
         xp = self.xp
@@ -164,7 +178,10 @@ class RawData:
         return part
 
     def call_rule(self, plan: Plan, pull: Pull, g: ResultCotangents, record: Record) -> Any:
-        """Return a rule's result on the cotangent g and the kept values that its parameters name."""
+        """Return the result of a Pull's rule on the cotangent g and the record's kept values.
+
+        For complex data the rule of an elementwise op gets and returns conjugates.
+        """
         xp = self.xp
         arguments = [record[place] if place else xp for place in pull.asks]
         if plan.diagonal and is_complex(g):
@@ -175,12 +192,14 @@ class RawData:
         return found
 
     def apply(self, plan: Plan, pull: Pull, g: ResultCotangents, record: Record) -> Any:
-        """Call a rule and return its contribution in the shape and dtype of its input.
+        """Call the rule of a Pull, and return its contribution in the shape and dtype of the input.
 
         For a joint rule return the list of the contributions to all inputs.
+
+        g : the cotangent of the record's result, or a tuple of cotangents for several results.
         """
         if plan.op.checked:
-            # A kept value may have a hidden axis of a vmap that has ended, which REPLAY permits.
+            # A kept value may have a hidden axis of a vmap that has ended.  REPLAY permits its use.
             with raw.active(raw.REPLAY):
                 part = self.of_users_rule(self.call_rule(plan, pull, g, record), plan.op.name)
         else:
@@ -193,9 +212,9 @@ class RawData:
         return self.fit_contribution(part, record[shape], record[dtype], plan.op.name)
 
     def of_users_rule(self, part: Any, op: str) -> Any:
-        """Return the result of a user's rule in the form in which this pass computes.
+        """Return the result of a user's rule in the type on which this pass computes.
 
-        That is raw data here, and an Array in ``ArrayData``.  Raise TypeError for other types.
+        That is raw data here, and an Array in ``ArrayData``.  Raise TypeError if the result is neither.
         """
         if isinstance(part, list | tuple):
             return [self.of_users_rule(one, op) for one in part]
@@ -211,7 +230,10 @@ class RawData:
     def fitted_all(
         self, plan: Plan, parts: Sequence[Any] | RawArray | None, record: Record
     ) -> list[Any]:
-        """Return a joint rule's contributions to all inputs, each in its input's shape and dtype."""
+        """Return a joint rule's contributions to all inputs, each in its input's shape and dtype.
+
+        parts : the result of the rule, one contribution or None for each input.
+        """
         given: list[Any] = list(parts) if isinstance(parts, list | tuple) else [parts]
         inputs = inputs_of(record)
         if len(given) != len(inputs):
@@ -228,9 +250,9 @@ class RawData:
 
 
 def of_followed(part: RawArray | Lazy | None, i: int, plan: Plan) -> Any:
-    """Return the contribution ``part`` to input number i, or None if the input is not followed.
+    """Return the contribution of a joint rule to input number i; compute it now if it is ``Lazy``.
 
-    A ``Lazy`` part is a contribution that is computed only now, if it is needed.
+    Return None for a Lazy contribution to an input that no tape follows.
     """
     if type(part) is not Lazy:
         return part
@@ -238,7 +260,10 @@ def of_followed(part: RawArray | Lazy | None, i: int, plan: Plan) -> Any:
 
 
 class ArrayData(RawData):
-    """The operations of a pass on Arrays, so that outer recorders record the ops of rules."""
+    """The operations of a backward pass on cotangents that are Arrays.
+
+    Outer recorders then record the ops of the rules, so that a gradient can be differentiated again.
+    """
 
     recorded = True
 
@@ -303,7 +328,10 @@ class ArrayData(RawData):
         return super().array_of(data)
 
     def lift(self, plan: Any, record: Record) -> Any:
-        """Return the record as a list, with kept data as Arrays that outer recorders follow."""
+        """Return the record as a list in which Arrays replace kept data.
+
+        The Arrays have the ids of the recorded values, so outer recorders record the ops on them.
+        """
         if not (plan.lifts or plan.saved):
             return record
         items = list(record)

@@ -93,9 +93,10 @@ class DeadRecordCollector:
 
 
 def alive_from(start: int, records: list[Record], known: set[int]) -> list[Record]:
-    """Return the records from index ``start`` on that are not dead (``is_dead``).
+    """Return the records from index ``start`` on whose results may still be used (not ``is_dead``).
 
-    Replace each dead record in ``records`` by ``GONE``, and remove its result ids from ``known``.
+    Replace each dead record in ``records`` by ``GONE``, and remove its result ids from ``known``, the
+    ids that the tape follows.
     """
     for place in range(len(records) - 1, start - 1, -1):
         if is_dead(records[place], known):
@@ -106,11 +107,15 @@ def alive_from(start: int, records: list[Record], known: set[int]) -> list[Recor
 
 
 def is_dead(record: Record, known: set[int]) -> bool:
-    """Return True if only the record and the set of known ids refer to the ids of its results."""
+    """Return True if only the record, and the set of ids that the tape follows, refer to its result ids.
+
+    Then no Array and no other record uses the results.
+    """
     ids, places = (record[1], range(len(record[1]))) if type(record[1]) is tuple else (record, (1,))
     # No local variable may hold an id here: it would count as a reference.
     return all(references_to_item(ids, i) == ALONE + 1 and ids[i] in known for i in places)
 
 
 def bytes_in(record: Record) -> int:
+    """Return the bytes of the NumPy arrays in a record; an array in two records counts twice."""
     return sum([item.nbytes for item in record if type(item) is ndarray])

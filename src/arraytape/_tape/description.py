@@ -29,7 +29,7 @@ def description(recording: Recording | None) -> str:
 
 
 def state_of(recording: Recording) -> str:
-    """Return the state of the tape in words, such as "recording" or "stopped", for this thread."""
+    """Return the state of the tape, as seen from this thread: "recording" or "stopped", for example."""
     if recording.used_up:
         return "used up"
     if not recording.entered:

@@ -16,7 +16,7 @@ from .._array.array import Array, wrap
 from .._array.cuts import note_cut
 from .._array.paths import Path
 from .._exits.modes import mode_of
-from .._record.stack import AWAITED, UNSTARTED, new_value_id, watched
+from .._record.stack import AWAITED, UNSTARTED, new_value_id, ops_may_be_recorded
 from .._storage.batched.batched_data import REPLAY, active
 from .._storage.storage import HERE, Storage, any_has_nan, is_complex, storage_of
 from .._util import nest
@@ -26,24 +26,24 @@ from .._util.nest import Nesting
 from .arguments import (
     Holes,
     UnconnectedGradients,
+    advice_on_last_exit,
     around_holes,
     arrays_of,
     differentiable,
     filled_like,
-    left_in,
+    parse_unconnected,
     seeds_of,
-    unconnected,
 )
 from .backward import BackwardPass, backward
 from .blockwise import backward_by_blocks
-from .constants import records_left
+from .constants import pass_back_on_raw_data
 from .cusps import hides_a_cusp
 from .data import ArrayData, RawData
 from .fused import FusedPass
-from .guard import GuardedPass, tell_once
+from .guard import GuardedPass, log_guarded_rerun
 from .missing_rules import check_rules
 from .recording import Recording
-from .releasing import ReleasingPass, keeps_much, may_release_records
+from .releasing import ReleasingPass, keeps_many_bytes, may_release_records
 from .stepwise import stepwise_backward
 from .undefined import warn_of_undefined
 from .unfollowed import warn_of_unfollowed
@@ -51,7 +51,9 @@ from .unfollowed import warn_of_unfollowed
 if TYPE_CHECKING:
     from .._exits.lost_parts import Lacks
 
-Place = tuple[int, Path]  # a value id, and the path to the part of its cotangent that is a gradient
+GradientPlace = tuple[
+    int, Path
+]  # a value id, and the path to the part of its cotangent that is a gradient
 # Read once, because reading a member of an enum class takes as long as a small op.
 ZERO = UnconnectedGradients.ZERO
 
@@ -65,14 +67,15 @@ def compute_gradient(
     nan: str,
     broadcast: bool = True,
 ) -> Any:
-    """Return the gradients of ``GradientTape.gradient``.
+    """Compute the result of ``GradientTape.gradient``: the gradient of each source, in their nesting.
 
     broadcast : False to refuse output gradients that only broadcast to the shapes of the targets.
+    The other parameters are those of ``GradientTape.gradient``.
     """
     recording.check_usable()
-    zero = unconnected(unconnected_gradients) is ZERO
-    guard = guards(nan)
-    left = left_in(recording.records) if recording.journal else None
+    zero = parse_unconnected(unconnected_gradients) is ZERO
+    guard = parse_nan_option(nan)
+    left = advice_on_last_exit(recording.records) if recording.journal else None
     targets = arrays_of(target, "target", left=left)
     try:
         asked = arrays_of(sources, "source")
@@ -91,7 +94,7 @@ def compute_gradient(
 
 
 class Differentiation:
-    """A request for derivatives of targets with respect to the sources ``asked``.
+    """A request of a user for derivatives of ``targets`` with respect to the sources ``asked``.
 
     starts : the value ids of the targets.
     places : for each source a pair of a value id and a path.  The gradient of the source is the
@@ -107,10 +110,10 @@ class Differentiation:
             AWAITED.pop(id(recording), None)
             UNSTARTED.pop(id(recording), None)
         unwatched: dict[int, int] = {}  # new ids of sources that are not followed
-        watched = recording.watched
+        ops_may_be_recorded = recording.watched
         self.places = [
             (entry.source, entry.path)
-            if (entry := watched.get(id(x))) is not None
+            if (entry := ops_may_be_recorded.get(id(x))) is not None
             else self.locate_source(x, unwatched)
             for x in asked
         ]
@@ -128,8 +131,8 @@ class Differentiation:
 
             self.lacks = Lacks(recording.records, recording.journal, value_ids, self.starts)
 
-    def locate_source(self, x: Array, unwatched: dict[int, int]) -> Place:
-        """Return the pair (value id, ()) for a source x that is not watched.
+    def locate_source(self, x: Array, unwatched: dict[int, int]) -> GradientPlace:
+        """Return an entry of ``places``, the pair (value id, ()), for a source x that is not watched.
 
         A value without an id gets a new id, and ``unwatched`` maps ``id(x)`` to the new id.  So x gets
         the same id if it is given twice, or is the target, too.
@@ -143,14 +146,15 @@ class Differentiation:
     def run_pass(
         self, seeds: Sequence[Array], picks: bool = False, guard: bool = True, last: bool = False
     ) -> list[Any]:
-        """Return the gradient of each source, or None for a source on which no target depends.
+        """Run backward passes; return the gradient of each source, None if no target depends on it.
 
+        seeds : the cotangent of each target.
         picks : True if the seeds select some elements of the targets, and are 0 at all others.
         guard : True if a NaN starts the guarded rerun.
         last : True if a one-shot tape needs its records for nothing else, and the pass may free them.
         """
         first = seeds[0]._data
-        storage, recorded = storage_of(first), watched()
+        storage, recorded = storage_of(first), ops_may_be_recorded()
         here = storage.at(first)
         if here is HERE and not recorded and not self.recording.needs_stepwise():
             return quietly(self.find_gradients, storage, recorded, seeds, picks, guard, last)
@@ -161,7 +165,9 @@ class Differentiation:
         self, storage: Storage, recorded: bool, seeds: Sequence[Array], picks: bool, guard: bool,
         last: bool,
     ) -> list[Any]:  # fmt: skip
-        """Run the kind of backward pass that the tape and its data need; return the sources' gradients.
+        """Choose and run the kind of backward pass that the tape and its data need.
+
+        Return the gradient of each source.
 
         recorded : True if an outer recorder is to record the pass, which then computes on Arrays.
         picks : True if the seeds are 0 at some elements of the targets, which are left out.
@@ -178,11 +184,12 @@ class Differentiation:
         plain = BackwardPass if recorded or not storage.fusing else FusedPass
         found = self.gradients_through(plain(data(storage), recording.known), seeds)
         if guard and gradients_have_nan(found):
-            tell_once()
+            log_guarded_rerun()
             return self.run_guarded(data(storage), seeds, picks)
         return found
 
     def run_guarded(self, data: RawData, seeds: Sequence[Array], picks: bool) -> list[Any]:
+        """Return the gradients of a guarded pass, in which unselected elements contribute 0."""
         pass_ = GuardedPass(data, self.recording.known)
         pass_.picks = picks
         return self.gradients_through(pass_, seeds)
@@ -196,6 +203,7 @@ class Differentiation:
         return self.gradients_through(pass_, seeds)
 
     def gradients_through(self, pass_: BackwardPass, seeds: Sequence[Array]) -> list[Any]:
+        """Run ``pass_`` through the tape's records by the loop that they need; return the gradients."""
         self.seed(pass_, seeds)
         if self.recording.needs_stepwise():
             stepwise_backward(pass_, self.recording)
@@ -206,7 +214,7 @@ class Differentiation:
             careful = self.recording.careful or needs_care(seeds)
             plain = not careful and type(pass_) is BackwardPass
             if pass_.data.recorded and plain:
-                records = records_left(pass_, records, seeds)
+                records = pass_back_on_raw_data(pass_, records, seeds)
             if pass_.frugal and plain:
                 backward_by_blocks(pass_, records)
             else:
@@ -227,13 +235,17 @@ class Differentiation:
                 pass_.seed_target(start, pass_.data.of_array(seed))
 
     def may_release(self, seeds: Sequence[Array]) -> bool:
-        """Return True if records may be freed during the pass and keep so many bytes that freeing pays.
+        """Return True if the pass may free records, and they keep so many bytes that freeing them pays.
 
         Return False if a target is watched: source and target may be swapped, and the message about that
         needs the records.
         """
         recording = self.recording
-        if recording.persistent or not keeps_much(recording) or not may_release_records(recording):
+        if (
+            recording.persistent
+            or not keeps_many_bytes(recording)
+            or not may_release_records(recording)
+        ):
             return False
         return recording.leaves.isdisjoint(self.starts) and not needs_care(seeds)
 
@@ -245,6 +257,7 @@ class Differentiation:
         return self.collect_gradients(releasing.run_releasing(guard))
 
     def collect_gradients(self, pass_: BackwardPass) -> list[Any]:
+        """Return the gradient of each source from the cotangents of a finished pass; None for none."""
         found: list[Any] = []
         for value_id, path in self.places:
             g = pass_.cotangents.get(value_id)
@@ -265,9 +278,11 @@ class Differentiation:
         return found
 
     def gradient_at(self, pass_: BackwardPass, value_id: int, path: Path) -> Any:
-        """Return the gradient of a source, in memory of its own.
+        """Return the gradient of a source, in memory to which nothing else refers.
 
         Copy a cotangent that is a seed, a view, or the gradient of another source.
+
+        value_id, path : the entry of the source in ``places``.
         """
         g, data, borrowed = pass_.cotangents.get(value_id), pass_.data, pass_.borrowed
         if g is None:
@@ -285,8 +300,9 @@ class Differentiation:
         zero: bool,
         shapes: Sequence[tuple[int, ...] | None] | None = None,
     ) -> list[Any]:
-        """Return the gradients, with zeros in place of None if ``zero``; warn if a None seems a mistake.
+        """Return the gradients as the user gets them, and warn if a None seems to be a mistake.
 
+        found : the gradient of each source, or None.  zero : True to return zeros in place of None.
         shapes : the shapes of the zeros (Jacobians); None for the shapes of the sources.
         """
         if self.lacks is not None:
@@ -308,7 +324,7 @@ class Differentiation:
         ]
 
     def note_for_others(self, found: Sequence[Any]) -> None:
-        """Attach the user's line to gradients that no other recorder follows.
+        """Attach the line of the user's call to gradients that no other recorder follows.
 
         If another tape is later asked for a derivative through such a gradient, the result is None, and
         the warning can name the line at which the gradient was computed.
@@ -320,7 +336,7 @@ class Differentiation:
             )
 
     def report_lacks(self, lacks: Lacks, found: Sequence[Any]) -> None:
-        """Warn or raise, according to the tape's ``exits``, if gradients may be incomplete.
+        """Warn or raise, as the tape's parameter ``exits`` says, if gradients may be incomplete.
 
         A gradient may be incomplete if a value computed from its source was converted to untracked data,
         and a later op used a constant that may come from this data.
@@ -348,7 +364,10 @@ class Differentiation:
 
 
 def needs_care(seeds: Sequence[Array]) -> bool:
-    """Return True if seeds are complex, or have data of several types or devices."""
+    """Return True if the backward pass must not use its fast loop because of the seeds.
+
+    That is so for complex seeds, and for data of several array libraries or devices.
+    """
     if len(seeds) == 1:
         return is_complex(seeds[0])
     if any(is_complex(seed) for seed in seeds):
@@ -379,8 +398,8 @@ def gradients_have_nan(gradients: Iterable[Array | None]) -> bool:
     return bool(elsewhere) and any_has_nan(elsewhere)
 
 
-def guards(nan: str) -> bool:
-    """Return True if the option ``nan`` is "guard", False for "keep"; else raise ValueError."""
+def parse_nan_option(nan: str) -> bool:
+    """Return True if the user's argument ``nan`` is "guard", False for "keep"; else raise ValueError."""
     if not isinstance(nan, str) or nan not in ("guard", "keep"):
         raise ValueError(f"nan must be 'guard' or 'keep', got {short_repr(nan)} [at {user_line()}]")
     return nan == "guard"

@@ -25,7 +25,7 @@ from .._record.stack import STACK, BaseRecorder, push_recorder, recorders, remov
 from .._storage.batched.batched_data import REPLAY, active, axis_ids_of
 from .._storage.storage import storage_of
 from .._util.blocks import quietly
-from .._util.source_locations import frame_that_counts
+from .._util.source_locations import innermost_outside_frame
 from .arguments import UnconnectedGradients, differentiable, filled_like
 from .backward import contributions
 from .data import ArrayData
@@ -42,7 +42,7 @@ PullBack = Callable[[], Iterable[tuple[int, Any]]]
 
 
 class ForwardPass(BaseRecorder):
-    """The recorder of forward mode.
+    """The recorder of a ForwardAccumulator, which computes the tangent of each recorded value.
 
     tangents : mapping from value ids to tangents.
     missing : dict from the ids of values that depend on an op without a rule to the MissingRule error.
@@ -67,8 +67,9 @@ class ForwardPass(BaseRecorder):
 
     # --- recording ------------------------------------------------------------------------------
     def begin_forward(self) -> None:
+        """Put the recorder on the stack, at the beginning of the accumulator's block."""
         try:
-            self.frames.append(id(frame_that_counts()))
+            self.frames.append(id(innermost_outside_frame()))
             self.followed = self.known
             push_recorder(self)
         except BaseException:  # an interruption, such as KeyboardInterrupt
@@ -112,12 +113,12 @@ class ForwardPass(BaseRecorder):
         quietly(self.push_record, plan, record)
 
     def push_record(self, plan: Plan | Structural, record: Record) -> None:
-        """Compute the tangents of a record's results, and let only outer recorders record the ops.
+        """Compute and store the tangents of a record's results, in ops that only outer recorders record.
 
         The stack of recorders need not be restored: ``quietly`` calls this method in a new
         ``contextvars`` context.
         """
-        self.step_aside()
+        self.leave_stack()
         found = plan.push_tangents(self, record)
         for value_id, tangent in zip(results_of(record), found, strict=True):
             if tangent is not None:
@@ -125,10 +126,11 @@ class ForwardPass(BaseRecorder):
                 current(tangent)
                 self.tangents[value_id] = tangent
 
-    def step_aside(self) -> None:
+    def leave_stack(self) -> None:
         """Remove this recorder, and those entered after it, from the stack; outer recorders stay.
 
-        The caller runs inside ``quietly``, which restores the stack.
+        So only outer recorders record the computation of tangents.  The caller runs inside ``quietly``,
+        which restores the stack.
         """
         around = recorders()
         if self in around:
@@ -136,10 +138,10 @@ class ForwardPass(BaseRecorder):
         STACK.set((get_ident(), around))
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
-        """Note in the journal that a value was converted to untracked data, or that constants were used.
+        """Note in the journal an untracked conversion, or the constants that a user's function used.
 
-        These constants are the ones of ops inside a user's function, since the function's call is one
-        record.  The journal begins with the first conversion.
+        The ops inside a user's function are not recorded one by one, so the function reports their
+        constants (``ENTERED``).  The journal begins with the first conversion.
         """
         if plan is LEFT:
             if self.journal is None:
@@ -156,7 +158,8 @@ class ForwardPass(BaseRecorder):
 
         It may be incomplete if a value was converted to untracked data.
         y, found : the target and its derivative, or None.  mode : "warn", "raise" or "ignore", as for
-        the parameter ``exits``.  doubts : see ``Recording``.
+        the parameter ``exits``.  doubts : a list that collects the findings, or None to report them at
+        once.
         """
         if self.undefined:
             warn_of_undefined(self.undefined, (found,))
@@ -170,6 +173,7 @@ class ForwardPass(BaseRecorder):
 
     # --- tangents ---------------------------------------------------------------------------------
     def tangents_of_op(self, plan: Plan, record: Record) -> list[Array | None]:
+        """Return the tangent of each result of an op, by one of the three ways of this module."""
         op = plan.op
         if not any(value_id in self.tangents for value_id in inputs_of(record)):
             # The inputs are followed but have no tangent: integers, such as indices from another op.
@@ -187,7 +191,10 @@ class ForwardPass(BaseRecorder):
     def tangent_of_elements(
         self, plan: Plan, record: Record, lifted: Record, data: ArrayData
     ) -> Array | None:
-        """Return the tangent of an elementwise op: the sum of its rules' results on input tangents."""
+        """Return the tangent of an elementwise op: the sum of its rules' results on input tangents.
+
+        lifted : the record with Arrays in place of raw data.
+        """
         total: Any = None
         # False if the sum may share memory with another Array, such as one that a user's rule keeps.
         new = True
@@ -201,9 +208,11 @@ class ForwardPass(BaseRecorder):
         return None if total is None else self.lay_out_tangent(plan, record, total, new)
 
     def tangent_by_itself(self, plan: Plan, record: Record) -> Array:
-        """Return the tangent of an op that is linear in each of its inputs (``Op.linear_in``).
+        """Return the tangent of an op that is linear in each of its inputs, such as ``matmul``.
 
         The op runs once for each input with a tangent, on the tangent in place of that input.
+
+        record : the record with Arrays in place of raw data.
         """
         op = plan.op
         assert op.public is not None
@@ -222,6 +231,7 @@ class ForwardPass(BaseRecorder):
         return found
 
     def some_tangent(self, record: Record) -> Array:
+        """Return the first tangent of a record's inputs, for its device and array library."""
         return next(
             self.tangents[value_id] for value_id in inputs_of(record) if value_id in self.tangents
         )
@@ -243,6 +253,7 @@ class ForwardPass(BaseRecorder):
         return found
 
     def tangent_of_linear_op(self, plan: Plan, record: Record) -> Array:
+        """Return the tangent of a linear op: the op applied to the input's tangent."""
         op, xp = plan.op, namespace()
         assert op.public is not None
         parameters = plan.kept_parameters(record)
@@ -266,7 +277,10 @@ class ForwardPass(BaseRecorder):
     def tangents_by_transpose(
         self, plan: Plan, record: Record, lifted: Record, data: ArrayData
     ) -> list[Array | None]:
-        """Return the tangents of an op's results, computed by the transpose of its VJP."""
+        """Return the tangents of an op's results, computed by the transpose of its VJP.
+
+        lifted : the record with Arrays in place of raw data.  data : the operations on Arrays.
+        """
         op, xp = plan.op, data.xp
         device = self.some_tangent(record).device
         # ``unread=()`` tells the rule that the target reads all results.  The cotangents below are 0,
@@ -298,9 +312,12 @@ class ForwardPass(BaseRecorder):
     def transpose_rule(self, g: list[Array], pull_back: PullBack) -> list[Array | None]:
         """Return the tangents of an op's results by the transpose of its VJP.
 
-        The VJP is linear in the cotangents of the results, so a tape records it and differentiates it.
-        g : cotangents of the results; their values do not matter.  pull_back : a function that applies
-        the VJP to ``g``, and returns pairs (id of an input, contribution to its cotangent).
+        The VJP is linear in the cotangents g of the results.  So its derivative with respect to g, with
+        the tangents of the inputs as seeds, is the tangent of each result.
+
+        g : cotangents of the results; their values do not matter.
+        pull_back : a function that applies the VJP to ``g``, and returns pairs (id of an input,
+        contribution to its cotangent).
         """
         cotangents = [part for part in g if differentiable(part)]
         with GradientTape() as tape:
@@ -325,6 +342,7 @@ class ForwardPass(BaseRecorder):
         return self.tangents.get(value_id)
 
     def tangent_part(self, tangent: Array, path: Path) -> Array:
+        """Return a copy of the part of a tangent that belongs to the view with this path."""
         found: Array = namespace().asarray(walk_path(tangent, path, namespace()), copy=True)
         return found
 
@@ -334,10 +352,12 @@ class ForwardPass(BaseRecorder):
     def push_users_rule(
         self, outs: Sequence[int], cotangents: list[Array], pull_back: PullBack
     ) -> list[Array | None]:
-        """Return the tangents of a function's results by the transpose of the user's VJP ``pull_back``.
+        """Return the tangents of a function's results by the transpose of the VJP that its user wrote.
 
         If an op of the VJP has no derivative, return a list of None, and keep the error until a
         derivative needs one of these tangents.
+
+        outs : ids of the results.  cotangents, pull_back : see ``transpose_rule``.
         """
         try:
             return self.transpose_rule(cotangents, pull_back)
@@ -348,11 +368,12 @@ class ForwardPass(BaseRecorder):
     def rerun(
         self, outs: Sequence[int], records: Sequence[Record], names: Sequence[int]
     ) -> list[Array | None]:
-        """Return the tangents of a function's results from the records of a second run of the function.
+        """Return the tangents of the results of a ``recompute_grad`` function, which has run again.
 
-        outs : value ids of the results.  names : value ids of the same results in the second run.
+        outs : value ids of the results of the first run.  records : the records of the second run.
+        names : value ids of the same results in the second run.
         """
-        with active(REPLAY):  # kept values may have hidden axes of a vmap that has ended
+        with active(REPLAY):  # permits kept values with hidden axes of a vmap that has ended
             for record in records:
                 self.record(record)
         for out, name in zip(outs, names, strict=True):
@@ -362,7 +383,11 @@ class ForwardPass(BaseRecorder):
 
     # --- results ----------------------------------------------------------------------------------
     def defined_tangent(self, y: Array, value_id: int) -> Array | None:
-        """Return the tangent of y, whose value has this id; if it is NaN, try reverse mode first."""
+        """Return the tangent of y, whose value has this id; if it is NaN, try to compute it anew.
+
+        The NaN may stem from a factorisation with coinciding eigenvalues.  Reverse mode can then have a
+        limit (``reverse_tangents.py``).
+        """
         tangent = self.tangents.get(value_id)
         if tangent is not None and self.tail is not None and is_nan(tangent):
             found = quietly(self.reverse_tangent, y, value_id)
@@ -371,13 +396,17 @@ class ForwardPass(BaseRecorder):
         return tangent
 
     def reverse_tangent(self, y: Array, value_id: int) -> Array | None:
-        """Return the tangent of y by reverse mode, in ops that only outer recorders record; or None."""
+        """Return the tangent of y, computed by reverse mode; None if it has none, or is not defined.
+
+        Only outer recorders record the ops.
+        """
         assert self.tail is not None
-        self.step_aside()
+        self.leave_stack()
         try:
             with active(REPLAY):
                 return self.tail.tangent_of(y, value_id, self.tangents)
-        # The target reads columns of a factorisation that are not unique: see ``refuse_free_columns``.
+        # The target reads columns of a factorisation that are not unique, for which the rule raises
+        # (``refuse_free_columns``).
         except ValueError:
             return None
 

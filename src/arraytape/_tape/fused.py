@@ -1,6 +1,6 @@
-"""The backward pass on storages that run a function of elementwise code as one kernel, such as CuPy's.
+"""The backward pass for array libraries that run several elementwise operations as one kernel (CuPy).
 
-The rules of an elementwise record, and the sums of their contributions, become one kernel.  A kernel is
+The rules of an elementwise op, and the sums of their contributions, become one kernel.  A kernel is
 made for each combination of a plan and the inputs that have a contribution already, at its first use.
 """
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class Sum(NamedTuple):
-    """One result of a kernel: the contributions of some rules to one input, added up.
+    """The description of one result of a kernel: the sum of all contributions to one input.
 
-    value_id : the id of the input.  pulls : indices of the rules in the plan's ``pulls``.
+    value_id : the id of the input.  pulls : indices in the plan's ``pulls`` of the rules to call.
     held : the input's cotangent so far, to be added; None if there is none.
     """
 
@@ -31,21 +31,21 @@ class Sum(NamedTuple):
 
 
 class FusedPass(BackwardPass):
-    """A backward pass that runs the rules of an elementwise record as one kernel."""
+    """A backward pass that runs all rules of an elementwise op's record as one kernel."""
 
     def pull_rules(self, plan: Plan, g: ResultCotangents, record: Record) -> None:
         storage = self.data.storage
         if type(g) is tuple or not plan.diagonal or plan.op.checked or is_complex(g):
             super().pull_rules(plan, g, record)
             return
-        kept = [record[place] for place in places_of(plan)]
+        kept = [record[place] for place in argument_places(plan)]
         if not all(storage.fuses(x) for x in (g, *kept)):
             super().pull_rules(plan, g, record)
             return
         sums = self.sums_of(plan, g, record)
         layout = tuple([(pulls, held is not None) for _, pulls, held in sums])
         if layout:
-            run = kernel_of(storage, plan.number, layout)
+            run = gradient_kernel(storage, plan.number, layout)
             found = run(g, *kept, *[held for _, _, held in sums if held is not None])
             for (value_id, pulls, held), part in zip(sums, found, strict=True):
                 if part is None:
@@ -57,14 +57,17 @@ class FusedPass(BackwardPass):
                     self.add_contribution(value_id, self.fitted(plan, pulls, part, record))
 
     def sums_of(self, plan: Plan, g: Any, record: Record) -> list[Sum]:
-        """Return the sums that a record's kernel computes; pass on g itself where a rule returns it."""
+        """Return a Sum for each result of a record's kernel.
+
+        A contribution that is the cotangent g itself needs no kernel, and is added here.
+        """
         sums: dict[int, Sum] = {}
         apart = []
         for i, pull in enumerate(plan.pulls):
             value_id = record[pull.at]
             if value_id not in self.followed:
                 continue
-            if not fits(pull, g, record):
+            if not has_layout_of(pull, g, record):
                 apart.append(Sum(value_id, (i,), None))
             elif value_id in sums:
                 before = sums[value_id]
@@ -78,20 +81,23 @@ class FusedPass(BackwardPass):
         return [*sums.values(), *apart]
 
     def held_like(self, g: Any, value_id: int) -> Any:
-        """Return a value's cotangent so far if it has the type, shape and dtype of g; else None."""
+        """Return a value's cotangent so far if the kernel can add to it; else None.
+
+        It can if the cotangent has the type, shape and dtype of g.
+        """
         held: Any = self.cotangents.get(value_id)
         alike = type(held) is type(g) and held.shape == g.shape and held.dtype == g.dtype
         return held if alike else None
 
     def fitted(self, plan: Plan, pulls: tuple[int, ...], part: RawArray, record: Record) -> Any:
-        """Return a contribution in the shape and dtype of its input, which all ``pulls`` have."""
+        """Return ``part``, the sum of the contributions of ``pulls``, in the input's shape and dtype."""
         fit = plan.pulls[pulls[0]].fit
         if fit is None:
             return part
         return self.data.fit_contribution(part, record[fit[0]], record[fit[1]], plan.op.name)
 
 
-def fits(pull: Pull, g: RawArray, record: Record) -> bool:
+def has_layout_of(pull: Pull, g: RawArray, record: Record) -> bool:
     """Return True if a rule's input has the shape and the dtype of the cotangent g."""
     if pull.fit is None:
         return True
@@ -99,24 +105,24 @@ def fits(pull: Pull, g: RawArray, record: Record) -> bool:
 
 
 @cache
-def places_of(plan: Plan) -> tuple[int, ...]:
+def argument_places(plan: Plan) -> tuple[int, ...]:
     """Return the positions in a record of all values that the plan's rules get."""
     return tuple(sorted({place for pull in plan.pulls for place in pull.asks if place}))
 
 
 @cache
-def kernel_of(
+def gradient_kernel(
     storage: Storage, number: int, layout: tuple[tuple[tuple[int, ...], bool], ...]
 ) -> Callable[..., Any]:
-    """Return the function that computes the sums of a record with plan ``number``, as one kernel.
+    """Return the kernel that computes all contributions of a record with plan ``number``.
 
-    Its arguments are the cotangent, the values at ``places_of`` the plan, and the cotangents to be
-    added.  It returns a tuple.
+    Its arguments are the cotangent, the record's values at ``argument_places(plan)``, and the cotangents
+    of inputs to which it adds.  It returns a tuple with the result of each ``Sum``.
 
     layout : for each sum the indices of its rules, and True if a cotangent is added.
     """
     plan: Any = PLANS[number]
-    places, xp = places_of(plan), storage.xp
+    places, xp = argument_places(plan), storage.xp
 
     def sums(g: Any, *given: Any) -> Any:
         kept = dict(zip(places, given, strict=False))

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @cache
-def tell_once() -> None:
+def log_guarded_rerun() -> None:
     """Write to the log, once in a process, that the guarded rerun of a gradient with a NaN ran."""
     import logging  # seldom needed, and slow to import
 
@@ -51,9 +51,9 @@ def tell_once() -> None:
 
 
 class Contribution(NamedTuple):
-    """A rule's contribution ``part`` to an input, and the mask of the elements that the target uses.
+    """A rule's contribution ``part`` to the input ``value_id``, and the mask of its active elements.
 
-    borrowed : True if something else may refer to the memory of the part.
+    borrowed : True if other objects may refer to the memory of ``part``.
     """
 
     value_id: int
@@ -63,15 +63,17 @@ class Contribution(NamedTuple):
 
 
 class GuardedPass(BackwardPass):
-    """A backward pass that sets contributions of inactive elements to 0.
+    """The backward pass of the rerun after a NaN; it sets contributions of inactive elements to 0.
+
+    Inactive elements are those that a selection, such as ``where``, did not take.
 
     activity : the pass that finds the active elements, as masks, record by record with this pass.
     undefined : a phrase for each factorisation whose rule made the first NaN (``note_undefined``).
     records : the records of the pass; None if they cannot be differentiated again (``QuotientLimits``).
     seeds : pairs of the value id of a target and its cotangent.
     depth : the level of nesting in ``QuotientLimits``: 0 for the pass that a gradient runs, 1 for a pass
-    that computes limits for it, and so on.  repeated : a list of one item, the number of records that
-    passes for limits have repeated so far.
+    that computes limits for it, and so on.
+    repeated : a list of one item, the number of records that passes for limits have repeated so far.
     """
 
     records: Sequence[Record] | None = None
@@ -84,10 +86,10 @@ class GuardedPass(BackwardPass):
         self.repeated = [0]
         self.activity = ActivityPass(ActivityData(data.storage), followed)
 
-    def deeper(
+    def pass_for_limit(
         self, data: RawData, followed: Container[int], records: Sequence[Record]
     ) -> GuardedPass:
-        """Return the pass with which ``QuotientLimits`` computes a limit that this guarded pass needs.
+        """Return a new pass with which ``QuotientLimits`` computes a limit that this pass needs.
 
         records : the records that the new pass goes through; their number is added to ``repeated``.
         """
@@ -97,6 +99,7 @@ class GuardedPass(BackwardPass):
 
     @property
     def masks(self) -> ActivityData:
+        """Return the array operations on masks."""
         return self.activity.data
 
     def passes(self) -> list[BackwardPass]:
@@ -120,20 +123,20 @@ class GuardedPass(BackwardPass):
         # A plan that ``unfolds`` stands for a call of a user's function, and runs the function again.
         # The records of that run pass masks back.
         if not plan.unfolds:
-            self.count_parts(record)
+            self.expand_all_masks(record)
             plan.pull_cotangents(self.activity, record)
         super().pull_structural(plan, record)
 
     def add_part(self, reading: Pull, plan: Plan, record: Record) -> None:
-        self.count_parts(record)
+        self.expand_all_masks(record)
         self.activity.add_part(reading, plan, record)
         super().add_part(reading, plan, record)
 
-    def count_parts(self, record: Record) -> None:
+    def expand_all_masks(self, record: Record) -> None:
         """Replace the mask ``ALL`` of the record's results and first input by an array of ones.
 
-        The record is of a view, a write, or a read x[key].  The mask has to be an array, because the
-        record's rule reads or changes a part of it.  Values without a cotangent keep their mask.
+        This prepares masks for the record of a view, a write, or a read ``x[key]``, whose rule reads or
+        changes a part of a mask.  Values without a cotangent keep their mask.
         """
         held = self.activity.cotangents
         for value_id in (*results_of(record), *inputs_of(record)[:1]):
@@ -158,15 +161,15 @@ class GuardedPass(BackwardPass):
                 if mask is ALL:
                     (self.lend_contribution if borrowed else self.add_contribution)(value_id, part)
                 else:
-                    self.add_contribution(value_id, self.only(mask, part))
+                    self.add_contribution(value_id, self.zero_inactive(mask, part))
 
     def contributions(
         self, plan: Plan, g: ResultCotangents, active: Masks, record: Record
     ) -> Iterator[Contribution]:
         """Return the contributions of a record's rules, by one of the module's four strategies.
 
-        g : the cotangent of the record's result.  active : the mask of its active elements.  Both are
-        tuples for several results.
+        g : the cotangent of the record's result.  active : the mask of g.  Both are tuples for several
+        results.
         """
         op, lifted = plan.op, self.data.lift(plan, record)
         masks = active if type(active) is tuple else (active,)
@@ -186,6 +189,7 @@ class GuardedPass(BackwardPass):
     def by_rule_of_op(
         self, plan: Plan, g: ResultCotangents, active: Masks, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
+        """Yield the contributions of an op that only selects; its rule also computes the masks."""
         counts = self.masks.as_counts(active, g)
         for pull in plan.pulls:
             parts = self.applied(plan, pull, g, record, lifted)
@@ -198,6 +202,7 @@ class GuardedPass(BackwardPass):
     def all_active(
         self, plan: Plan, g: ResultCotangents, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
+        """Yield the contributions of a record, each with the mask ALL."""
         for pull in plan.pulls:
             for value_id, part in self.applied(plan, pull, g, record, lifted):
                 yield Contribution(value_id, part, ALL, is_shared(plan, part, g))
@@ -205,13 +210,16 @@ class GuardedPass(BackwardPass):
     def in_place_of(
         self, plan: Plan, g: ResultCotangents, active: Any, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
-        """Return contributions of an elementwise op, with the result's mask as the mask of each input.
+        """Yield the contributions of an elementwise op.  Each gets the mask ``active`` of the result.
 
         The mask is summed over broadcast axes, like the contribution.
         """
         for pull in plan.pulls:
             # Set inactive elements to 0 before the sum over broadcast axes adds them to active ones.
-            part, counts = self.only(active, self.data.call_rule(plan, pull, g, lifted)), active
+            part, counts = (
+                self.zero_inactive(active, self.data.call_rule(plan, pull, g, lifted)),
+                active,
+            )
             if pull.fit is not None:
                 shape, dtype = (record[place] for place in pull.fit)
                 part = self.data.fit_contribution(part, shape, dtype, plan.op.name)
@@ -221,7 +229,9 @@ class GuardedPass(BackwardPass):
     def by_probing(
         self, plan: Plan, g: ResultCotangents, active: Masks, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
-        """Run each rule on kept values with and without NaN, and choose one result for each element.
+        """Yield the contributions of an op of another kind, such as a matrix product.
+
+        Each rule runs on kept values with and without NaN, and one result is chosen for each element.
 
         A spoilt value is a kept NaN or infinity.  ``probe`` shows which elements of a contribution
         depend on a spoilt value and an active element.  These elements come from the rule on the kept
@@ -258,6 +268,7 @@ class GuardedPass(BackwardPass):
     def applied(
         self, plan: Plan, pull: Pull, g: ResultCotangents, record: Record, lifted: Record
     ) -> list[tuple[int, Any]]:
+        """Call the rule of a Pull; return pairs (value id of an input, contribution to the input)."""
         return contributions(plan, pull, record, self.data.apply(plan, pull, g, lifted))
 
     def without_idle_inputs(
@@ -265,7 +276,8 @@ class GuardedPass(BackwardPass):
     ) -> Record:
         """Return the record with made-up values at input elements that ``probed`` shows to be inactive.
 
-        No active element of the result depends on these elements, so the gradients do not change.
+        No active element of the result depends on these elements, so the gradients do not change, but a
+        NaN in such an element can do no harm.
         """
         changed = {}
         for x, found in probed_inputs(plan, probed).items():
@@ -283,14 +295,14 @@ class GuardedPass(BackwardPass):
             changed[name] = self.data.xp.where(where, filler, plan.kept_value(lifted, name))
         return plan.with_kept(lifted, changed)
 
-    def only(self, mask: RawArray, part: RawArray) -> Any:
+    def zero_inactive(self, mask: RawArray, part: RawArray) -> Any:
         """Return the contribution ``part`` with exact zeros at the elements where the mask is 0."""
         self.data.move_to(part)
         return self.data.xp.where(self.data.of_raw(mask != 0), part, 0.0)
 
 
 def probed_inputs(plan: Plan, probed: Probe) -> dict[str, Any]:
-    """Return a dict from input names to ``probed.first``, contributions computed on made-up values."""
+    """Return the contributions ``probed.first``, computed on made-up values, by the names of inputs."""
     inputs = plan.op.inputs
     if plan.op.joint:
         return dict(zip(inputs, probed.first[0], strict=False))

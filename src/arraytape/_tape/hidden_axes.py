@@ -1,4 +1,6 @@
-"""Ops on hidden axes: axes of raw data, as of a ``vmap``, that an Array's shape does not show.
+"""Ops on hidden axes, which are axes of raw data that the shape of an Array does not include.
+
+``vmap`` hides the axis of examples, so that the user's function computes on one example.
 
 The op ``batched`` hides the first axis of an Array, and ``shown`` makes a hidden axis the first axis.
 ``spread`` repeats an Array along new hidden axes, and ``summed`` sums over hidden axes.  The ops are
@@ -28,13 +30,13 @@ if TYPE_CHECKING:
 enter(BATCHED)
 
 
-def of_hidden_axes(
+def declare_linear_op(
     transpose: Rule, **saves: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that turns a function of raw data into a linear op on Arrays.
 
-    transpose : the VJP of the op.  saves : functions of the op's inputs, by name, whose results the
-    record keeps for the VJP.
+    transpose : the VJP of the op.
+    saves : functions of the op's inputs, whose results the record keeps for parameters of the VJP.
     """
 
     def declare_hidden_axis_op(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -44,14 +46,17 @@ def of_hidden_axes(
             saves=saves, moves=True,
         )  # fmt: skip
         EVERYWHERE[name] = function
-        op.public = sharing(compile_function(op, signature))
+        op.public = mark_result_shared(compile_function(op, signature))
         return op.public
 
     return declare_hidden_axis_op
 
 
-def sharing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the op with its result marked as sharing memory, so that a write copies the data first."""
+def mark_result_shared(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return an op's function that marks its result as sharing memory with the operand.
+
+    A write to either then copies the data first.
+    """
 
     @functools.wraps(function)
     def call_sharing(x: Array, /, *arguments: Any, **keywords: Any) -> Array:
@@ -65,24 +70,30 @@ def sharing(function: Callable[..., Any]) -> Callable[..., Any]:
 ON_ARRAYS: dict[str, Callable[..., Any]] = {}  # the ops below, by the names of their raw functions
 
 
-def either(name: str, g: RawArray, *arguments: Any) -> Any:
-    """Call the op ``name`` if g is an Array; the function ``name`` on raw data if g is raw data."""
+def call_on_array_or_raw(name: str, g: RawArray, *arguments: Any) -> Any:
+    """Call the op on hidden axes called ``name`` if g is an Array, else the raw function of that name.
+
+    Rules of these ops need this, because a pass computes on Arrays or on raw data.
+    """
     return (ON_ARRAYS if isinstance(g, Array) else vars(raw))[name](g, *arguments)
 
 
-batched = of_hidden_axes(
-    lambda g, axis_id, size: either("unbatched", g, axis_id, size), size=lambda x: x.shape[0]
+batched = declare_linear_op(
+    lambda g, axis_id, size: call_on_array_or_raw("unbatched", g, axis_id, size),
+    size=lambda x: x.shape[0],
 )(raw.batched)
-shown = of_hidden_axes(lambda g, axis_id: either("batched", g, axis_id))(raw.unbatched)
-summed = of_hidden_axes(
-    lambda g, axis_ids, hidden: either("spread", g, axis_ids, hidden),
+shown = declare_linear_op(lambda g, axis_id: call_on_array_or_raw("batched", g, axis_id))(
+    raw.unbatched
+)
+summed = declare_linear_op(
+    lambda g, axis_ids, hidden: call_on_array_or_raw("spread", g, axis_ids, hidden),
     hidden=lambda x, axis_ids: tuple(
         [n for axis_id, n in zip(x.axis_ids, x.hidden, strict=True) if axis_id in axis_ids]
     ),
 )(raw.summed)
 # The rule of ``spread`` returns g unchanged: the pass itself sums a cotangent over the hidden axes that
 # the input does not have.
-spread = of_hidden_axes(lambda g: g)(raw.spread)
+spread = declare_linear_op(lambda g: g)(raw.spread)
 
 
 def unbatched(x: Array, axis_id: int, size: int) -> Any:
@@ -96,14 +107,20 @@ def unbatched(x: Array, axis_id: int, size: int) -> Any:
 
 
 def with_hidden_axes(x: Array, *values: Any, copy: bool = False) -> Array:
-    """Return x repeated along each hidden axis (of vmap) that only ``values`` have, or x itself."""
+    """Return x repeated along each hidden axis (of vmap) that only ``values`` have, or x itself.
+
+    copy : True to give the result memory of its own.
+    """
     here = raw.axis_ids_of((current(x)[1],))
     hidden = {n: size for n, size in raw.lengths_of(values).items() if n not in here}
     return spread_over(x, hidden, copy)
 
 
 def with_ended_axes(x: Array, shape: tuple[int, ...]) -> Array:
-    """Return x repeated along the hidden axes of ended vmaps in ``shape``, which a record keeps."""
+    """Return x repeated along the hidden axes of vmaps that have ended, as in ``shape``.
+
+    shape : a shape that a record keeps; it includes the hidden axes.
+    """
     return spread_over(x, raw.ended(shape))
 
 
@@ -119,13 +136,15 @@ def spread_over(x: Array, hidden: dict[int, int], copy: bool = True) -> Array:
 def sum_over_surplus(contribution: Any, shape: tuple[int, ...]) -> Any:
     """Sum a contribution over the hidden axes (of vmap) that its input did not have when recorded.
 
-    Keep the hidden axes of a ``vmap`` inside which the pass runs.  shape : the input's recorded shape.
+    All examples of the vmap share such an input.  Keep the hidden axes of a ``vmap`` inside which the
+    pass runs.  shape : the input's recorded shape.
     """
     gone = surplus_of(contribution, shape)
-    return either("summed", contribution, gone) if gone else contribution
+    return call_on_array_or_raw("summed", contribution, gone) if gone else contribution
 
 
 def surplus_of(contribution: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the ids of the hidden axes of a contribution over which ``sum_over_surplus`` sums."""
     data = contribution._data if isinstance(contribution, Array) else contribution
     return raw.surplus(data, shape) if type(data) is raw.Batched else ()
 

@@ -19,7 +19,7 @@ from .._storage.storage import STORAGES, storage_of
 from .._util import nest
 from .._util.errors import describe, user_line
 from .._util.nest import Nesting
-from .arguments import Holes, UnconnectedGradients, around_holes, arrays_of, unconnected
+from .arguments import Holes, UnconnectedGradients, around_holes, arrays_of, parse_unconnected
 from .differentiation import Differentiation
 from .hidden_axes import unbatched
 from .packing import Packed
@@ -36,12 +36,12 @@ def compute_jacobian(
     unconnected_gradients: UnconnectedGradients | str,
     chunk_size: int | None = None,
 ) -> Any:
-    """Return the Jacobian with respect to each source, in the nesting of ``sources``.
+    """Compute the result of ``GradientTape.jacobian``: the Jacobian with respect to each source.
 
     chunk_size : the number of rows in a batched pass; None to choose it by the memory that rows need.
     """
     recording.check_usable()
-    zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
+    zero = parse_unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
     y = one_array(target, "jacobian", "target")
     try:
         asked = arrays_of(sources, "source", "jacobian")
@@ -52,7 +52,7 @@ def compute_jacobian(
     with recording.paused():
         request = Differentiation(recording, [y], asked)
         rows = jacobian_rows(request, y, chunk_size=chunk_size)
-        found = [shaped(g, shape) for g, shape in zip(rows, shapes, strict=True)]
+        found = [reshaped_copy(g, shape) for g, shape in zip(rows, shapes, strict=True)]
         packed = nest.pack_nesting(sources, request.answers(found, zero, shapes))
         recording.use_up()
     return packed
@@ -65,7 +65,7 @@ def compute_batch_jacobian(
     unconnected_gradients: UnconnectedGradients | str,
 ) -> Any:
     recording.check_usable()
-    zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
+    zero = parse_unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
     y = one_array(target, "batch_jacobian", "target")
     x = one_array(source, "batch_jacobian", "source")
     if min(y.ndim, x.ndim) < 2 or y.shape[0] != x.shape[0]:
@@ -78,14 +78,17 @@ def compute_batch_jacobian(
         request = Differentiation(recording, [y], [x])
         (found,) = jacobian_rows(request, y, y.shape[0])
         if found is not None:
-            found = shaped(namespace().moveaxis(found, 0, 1), shape)
+            found = reshaped_copy(namespace().moveaxis(found, 0, 1), shape)
         (answer,) = request.answers([found], zero, [shape])
         recording.use_up()
     return answer
 
 
 def one_array(x: Nesting, caller: str, what: str) -> Array:
-    """Return ``x`` if it is one Array; raise TypeError if it is not."""
+    """Return ``x`` if it is one Array; raise TypeError if it is not.
+
+    caller, what : the user's function and "target" or "source", for the message.
+    """
     parts = nest.parts_of_nesting(x)
     if parts is not None:
         raise TypeError(
@@ -96,9 +99,10 @@ def one_array(x: Nesting, caller: str, what: str) -> Array:
 
 
 def unit_seed(y: Array, i: int, batch: int) -> Array:
-    """Return a seed for row i: an Array in the shape of y with 1 at element i, and 0 elsewhere.
+    """Return the seed of row i of a Jacobian: an Array like y with 1 at element i, and 0 elsewhere.
 
-    If ``batch``, the length of the first axis of y, is not 1, there is a 1 in each entry of that axis.
+    batch : 1, or for batch Jacobians the length of the first axis of y.  In the latter case the seed has
+    a 1 in each entry of that axis.
     """
     storage = storage_of(y._data)
     size = math.prod(y.shape) // batch if batch else 0
@@ -108,7 +112,7 @@ def unit_seed(y: Array, i: int, batch: int) -> Array:
     return wrap(raw.like(storage.xp.reshape(data, tuple(y.shape)), y._data))
 
 
-def shaped(g: Array | None, shape: tuple[int, ...]) -> Any:
+def reshaped_copy(g: Array | None, shape: tuple[int, ...]) -> Any:
     if g is None or g.shape == shape:
         return g
     return namespace().reshape(g, shape, copy=True)
@@ -128,22 +132,24 @@ def jacobian_rows(
     rows = math.prod(y.shape) // batch if batch else math.prod(y.shape[1:])
     recording = request.recording
     # A hook is a user's function, which may fail on batched data.
-    largest = largest_of(recording.records) if rows > 1 and batch and not recording.hooks else None
+    largest = (
+        largest_kept_size(recording.records) if rows > 1 and batch and not recording.hooks else None
+    )
     with storage_of(y._data).at(y._data):
         if largest is not None:
             step = chunk_size or rows_at_once(max(largest, y.size))
             try:
-                return at_once(request, y, rows, batch, step)
+                return rows_in_batches(request, y, rows, batch, step)
             except Exception as error:
                 if not lacks_batched_form(error):
                     raise
-        return by_rows(request, rows, lambda i: unit_seed(y, i, batch))
+        return rows_one_by_one(request, rows, lambda i: unit_seed(y, i, batch))
 
 
-def by_rows(request: Differentiation, rows: int, seed: Seed) -> list[Any]:
-    """Return for each source its rows along a new first axis, computed by a backward pass for each row.
+def rows_one_by_one(request: Differentiation, rows: int, seed: Seed) -> list[Any]:
+    """Return the Jacobian's rows for each source, along a new first axis, by a pass for each row.
 
-    seed : a function from the number of a row to the seed of its pass.
+    rows : the number of rows.  seed : a function from the number of a row to the seed of its pass.
     """
     xp: Any = namespace()
     found = [request.run_pass([seed(i)], picks=True) for i in range(max(rows, 1))]
@@ -161,7 +167,7 @@ def rows_at_once(size: int) -> int:
 
 
 # --- all rows in one backward pass ------------------------------------------------------------------
-def largest_of(records: Iterable[Record]) -> int | None:
+def largest_kept_size(records: Iterable[Record]) -> int | None:
     """Return the number of elements of the largest array that a record keeps.
 
     Return None if a user's rule is among the records, since the rule may fail on batched data.
@@ -178,14 +184,22 @@ def largest_of(records: Iterable[Record]) -> int | None:
 
 
 def lacks_batched_form(error: BaseException | None) -> bool:
-    """Return True if an error, or one of its causes, is a NoBatchedForm."""
+    """Return True if an error, or one of its causes, is a NoBatchedForm.
+
+    Then a raw function cannot compute on batched data, and the caller computes row by row.
+    """
     while error is not None and not isinstance(error, NoBatchedForm):
         error = error.__cause__
     return error is not None
 
 
-def at_once(request: Differentiation, y: Array, rows: int, batch: int, step: int) -> list[Any]:
-    """Return all rows for each source, computed ``step`` rows at a time by passes on batched data."""
+def rows_in_batches(
+    request: Differentiation, y: Array, rows: int, batch: int, step: int
+) -> list[Any]:
+    """Return the Jacobian's rows for each source, along a new first axis, by passes on batched data.
+
+    rows, step : the number of rows, and of those that one pass computes.  batch : see ``unit_seed``.
+    """
     axis_id = new_axis_id()
     chunks = []
     with active(axis_id):
@@ -202,7 +216,7 @@ def at_once(request: Differentiation, y: Array, rows: int, batch: int, step: int
 
 
 def rows_in(g: Array | None, axis_id: int, size: int) -> Any:
-    """Return a batched gradient with its hidden axis of ``size`` rows as the first visible axis."""
+    """Return g, a gradient with a hidden axis of ``size`` rows, with this axis as its first axis."""
     if g is None:
         return None
     return (
@@ -213,8 +227,9 @@ def rows_in(g: Array | None, axis_id: int, size: int) -> Any:
 def batched_seeds(y: Array, axis_id: int, start: int, stop: int, batch: int) -> Array:
     """Return the seeds of rows ``start`` to ``stop``, as one Array with the hidden axis ``axis_id``.
 
-    Shapes do not show this axis.  Along it, each seed is a row of the identity matrix.  A row is
-    repeated for each of ``batch`` entries along the first axis of y, and has the shape of y.
+    Each seed has the shape of y and is a row of the identity matrix, 1 at one element and 0 elsewhere.
+
+    batch : 1, or for batch Jacobians the length of the first axis of y, along which a seed is repeated.
     """
     storage, shape = storage_of(y._data), tuple(y.shape)
     if batch == 1:

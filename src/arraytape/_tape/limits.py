@@ -1,4 +1,4 @@
-"""Limits of quotients x / gap where eigenvalues or singular values coincide.
+"""Limits of the quotients 0 / 0 in derivatives of ``eigh`` and ``svd`` where eigenvalues coincide.
 
 The rule of ``eigh`` divides ``turn_ij``, the derivative of the target for a rotation of the vectors i
 and j, by the gap w_j - w_i.  Where the values coincide, the quotient is 0 / 0.  If the target does not
@@ -48,11 +48,11 @@ PER_RECORDER = 10
 
 
 class EndOfPasses(Exception):
-    """Signal that the passes for limits would repeat more than ``REPEATED`` allows."""
+    """The exception that ends the computation of limits, as it would cost more than ``REPEATED``."""
 
 
 class Turns(NamedTuple):
-    """The derivatives of a target with respect to the results of a factorisation.
+    """The derivatives of a target with respect to the results of a factorisation (``eigh`` or ``svd``).
 
     values : the derivative with respect to the eigenvalues or singular values.
     turn : a matrix; element (i, j) is the derivative for a rotation of the vectors i and j.
@@ -92,7 +92,10 @@ TurnOf = Callable[[Any, Any, Any, Any], Turns]
 
 
 class TailRecorder(BaseRecorder):
-    """A recorder whose records begin with those of ``tail``; new records are appended to them."""
+    """A recorder for the ops of a backward pass; its ``records`` begin with the given records ``tail``.
+
+    known : the ids that the recorder follows.
+    """
 
     def __init__(self, tail: Sequence[Record], known: set[int]) -> None:
         self.records = list(tail)
@@ -124,17 +127,19 @@ class QuotientLimits:
     def slopes_of(
         self, turn_of: TurnOf, pairs: RawArray, gap: RawArray, straight: RawArray
     ) -> list[Slopes]:
-        """Return the derivatives of ``turn_ij`` with respect to the gaps, for all ``pairs`` (i, j).
+        """Return the derivatives of ``turn_ij`` with respect to the gaps, for the pairs in a mask.
 
         turn_ij is the derivative of the target for a rotation of the vectors i and j.  Each Slopes has
         derivatives for many pairs without a common index, or for one pair if later terms may matter.
         The function stops early, without some of the pairs, when it would repeat too many records.
 
+        turn_of : a function that returns the Turns.
         pairs : a mask of shape (..., n, n); only its elements with i < j are used.
+        gap : the differences of values, of the same shape.
         straight : the bound below which relative second derivatives count as 0.
         """
         found = list[Slopes]()
-        # Records may have data with hidden axes of a vmap that has ended, which REPLAY permits.
+        # Records may have data with hidden axes of a vmap that has ended.  REPLAY permits their use.
         with active(REPLAY), suppress(EndOfPasses):
             for slopes in self.all_slopes(turn_of, pairs, gap, straight):
                 found.append(slopes)  # one by one: those before the end count
@@ -143,6 +148,7 @@ class QuotientLimits:
     def all_slopes(
         self, turn_of: TurnOf, pairs: RawArray, gap: RawArray, straight: RawArray
     ) -> Iterator[Slopes]:
+        """Yield what ``slopes_of`` returns; raise EndOfPasses before too many records are repeated."""
         recorder, turn = self.recorded_turn(turn_of)
         orders, xp = self.orders_to_come(), self.pass_.data.xp
         units = (1.0, 1j) if is_complex(turn) else (1.0,)
@@ -166,14 +172,14 @@ class QuotientLimits:
     def deeper_pass(
         self, data: RawData, followed: Container[int], records: Sequence[Record]
     ) -> GuardedPass:
-        """Return a pass through ``records``; raise EndOfPasses if that repeats too many."""
+        """Return a new guarded pass for ``records``; raise EndOfPasses if that repeats too many."""
         repeated, cost = self.pass_.repeated, len(records)
         if data.recorded:
             cost *= PER_RECORDER ** max(1, self.orders_to_come())
         repeated[0] += cost
         if repeated[0] > REPEATED:
             raise EndOfPasses
-        return self.pass_.deeper(data, followed, records)
+        return self.pass_.pass_for_limit(data, followed, records)
 
     def orders_to_come(self) -> int:
         """Return the number of recorders that follow the factorisation and may differentiate limits."""
@@ -186,7 +192,7 @@ class QuotientLimits:
         self, recorder: TailRecorder, turn_of: TurnOf, turn: Array, unit: complex, pairs: RawArray,
         gap: RawArray, orders: int,
     ) -> Slopes:  # fmt: skip
-        """Return the derivatives of ``turn`` for pairs, and the terms of the series of turn / gap.
+        """Return the derivatives of ``turn`` for the pairs in a mask, and the terms of turn / gap.
 
         Let h be half the gap, and D_k the k-th derivative of turn with respect to h.  As turn is 0 for h
         = 0, Taylor's series from h to 0 gives turn / (2 h) = (D_1 - D_2 h / 2 + D_3 h ** 2 / 6 - ...) /
@@ -237,7 +243,7 @@ class QuotientLimits:
     def turns_in(
         self, recorder: TailRecorder, turn_of: TurnOf, value_id: int, seed: RawArray
     ) -> tuple[Turns, list[Any]]:
-        """Return the Turns of a recorded value whose cotangent is ``seed``.
+        """Return the Turns of a recorded value, computed by a pass with the cotangent ``seed``.
 
         Return also a list of its derivatives with respect to values that do not depend on the matrix.
         """
@@ -252,7 +258,10 @@ class QuotientLimits:
         return turn_of(g, outer.cotangents.get(x), kept, pass_.data.xp), others
 
     def recorded_turn(self, turn_of: TurnOf) -> tuple[TailRecorder, Array]:
-        """Repeat the pass on Arrays; return the recorder of the pass, and the Array ``turn``."""
+        """Repeat the backward pass from the target to the factorisation, on Arrays, and record it.
+
+        Return the recorder, and the Array ``turn``, which can then be differentiated.
+        """
         pass_, record, data = self.pass_, self.record, ArrayData(self.pass_.data.storage)
         assert pass_.records is not None
         x, results = inputs_of(record), results_of(record)
@@ -272,6 +281,7 @@ class QuotientLimits:
         return recorder, found.turn
 
     def kept_results(self, data: RawData) -> list[Any]:
+        """Return the results of the factorisation: raw data, or Arrays if ``data`` is ArrayData."""
         lifted = data.lift(self.plan, self.record)
         return [self.plan.kept_value(lifted, y) for y in self.plan.op.outputs]
 
@@ -285,8 +295,8 @@ class QuotientLimits:
 def has_true(mask: RawArray, xp: Namespace) -> bool:
     """Return True if an element of ``mask`` is True.
 
-    The function checks an array that is NaN where the mask is True.  In a traced program, a read of the
-    mask would bind the program to all its elements, but a NaN check that found a NaN binds it to none.
+    The function makes an array that is NaN where the mask is True, and checks it for NaN.  If a function
+    is being traced, a read of the mask would make the trace valid only for inputs with the same mask.
     """
     marked = raw_of(xp.where(mask, NAN, xp.zeros_like(mask, dtype=xp.float64)))
     return storage_of(marked).has_nan(marked)
@@ -295,7 +305,7 @@ def has_true(mask: RawArray, xp: Namespace) -> bool:
 def dependents_of(
     value_ids: Iterable[int], records: Sequence[Record], record: Record
 ) -> tuple[list[Record], set[int]]:
-    """Return the records that depend on ``value_ids``, without ``record``.
+    """Return the records, other than ``record``, that compute on ``value_ids`` or on their results.
 
     Return also the set of ``value_ids`` and of the ids of all values that depend on these.
     """
@@ -308,17 +318,22 @@ def dependents_of(
 
 
 def followed_inputs(records: Sequence[Record], followed: Container[int]) -> Iterator[int]:
+    """Yield the ids of the records' inputs that are in ``followed``."""
     for record in records:
         yield from (value_id for value_id in inputs_of(record) if value_id in followed)
 
 
 def is_bent(found: Slopes, straight: RawArray, xp: Namespace) -> bool:
+    """Return True if second derivatives are not negligible, relative to the first ones.
+
+    straight : the bound below which relative second derivatives count as 0.
+    """
     steepest = xp.max(xp.abs(found.turns.values), axis=-1, keepdims=True)[..., None]
     return has_true(xp.abs(found.bends) > steepest * straight, xp)
 
 
 def single_pairs(pairs: RawArray, xp: Namespace) -> Iterator[Any]:
-    """Yield a mask for each True element of ``pairs``.
+    """Yield, for each True element of the mask ``pairs``, a mask that is True at that element alone.
 
     Most pairs (i, j) are False in all matrices of a stack; one check skips such a pair for all matrices.
     """

@@ -15,7 +15,7 @@ from .table_text import align_table, format_bytes
 
 
 class Kept(NamedTuple):
-    """One row of a MemoryUse.
+    """One row of a MemoryUse: what the records of one op keep.
 
     name : the op.  records : the number of its records.
     kept : the bytes of the buffers that these records keep alive.
@@ -68,6 +68,7 @@ class MemoryUse:
 
 
 def memory_use(recording: Recording) -> MemoryUse:
+    """Return the table for ``GradientTape.memory``."""
     recording.check_usable()
     records = list(recording.records)
     shared = shared_buffers(records)
@@ -95,12 +96,13 @@ def shared_buffers(records: Iterable[Record]) -> set[int]:
 def arrays_in_records(records: Iterable[Record]) -> tuple[dict[int, Any], Counter[int]]:
     """Return the arrays that records keep alive, and how often records and views refer to each.
 
-    The first result maps ``id(array)`` to the array; the bases of views are included.  The second maps
+    An array with more references than these is also used by something other than the tape.  The first
+    result maps ``id(array)`` to the array; the bases of views are included.  The second maps
     ``id(array)`` to the number of references from records and from views in the first result.
     """
     objects: dict[int, Any] = {}
     expected: Counter[int] = Counter()
-    for item in kept_in(records):
+    for item in kept_arrays_of(records):
         array: Any = item
         expected[id(array)] += 1
         while array is not None and id(array) not in objects:
@@ -112,9 +114,10 @@ def arrays_in_records(records: Iterable[Record]) -> tuple[dict[int, Any], Counte
     return objects, expected
 
 
-def kept_in(records: Iterable[Record]) -> Iterator[Any]:
+def kept_arrays_of(records: Iterable[Record]) -> Iterator[Any]:
+    """Yield the arrays in records, also those inside lists and other objects, as often as they occur."""
     for record in records:
         for item in record:
             if type(item) is not int and not isinstance(item, SMALL):
                 parts = parts_of_record(item)
-                yield from kept_in([tuple(parts)]) if parts is not None else (item,)
+                yield from kept_arrays_of([tuple(parts)]) if parts is not None else (item,)

@@ -1,4 +1,4 @@
-"""The limit on the bytes that a tape keeps (``memory_limit``), an observer that refuses records."""
+"""``memory_limit`` of a tape: an error before an op's record would exceed the limit in bytes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .table_text import format_bytes
 
 
 class MemoryLimit:
-    """An observer that counts the bytes that records keep, and raises MemoryError beyond the limit.
+    """The counter of the bytes that a tape's records keep, which raises MemoryError beyond the limit.
 
-    Each buffer counts once.
+    The recording calls it with each record, before the record is kept.  Each buffer counts once.
     keepers : dict from pairs (op, user's line) to the bytes that their records keep, for the message.
     """
 
@@ -50,7 +50,10 @@ class MemoryLimit:
             self.keepers[keeper] = self.keepers.get(keeper, 0) + size
 
     def message(self, op: str, size: int) -> str:
-        """Return the message for an op that was refused, with the three largest ``keepers``."""
+        """Return the message for an op that was refused; it names the three largest ``keepers``.
+
+        size : the bytes that the op's record would keep.
+        """
         largest = sorted(self.keepers.items(), key=lambda item: -item[1])[:3]
         keepers = "; ".join(f"{format_bytes(n)} by {name} at {line}" for (name, line), n in largest)
         return (

@@ -15,20 +15,23 @@ from .._util.errors import see, user_line
 
 
 def missing_rule(plan: Plan | Structural, record: Sequence[Any]) -> str | None:
-    """Return the name of a record's op or function if a followed input has no derivative, else None."""
+    """Return the name of a record's op or function if the record has no rule for a followed input.
+
+    Return None if it has all rules.
+    """
     if isinstance(plan, Plan):
         return plan.op.name if plan.missing or plan.unknown else None
     return getattr(record[-1], "missing", None)
 
 
 def find_missing_rule(record: Record, depending: Container[int]) -> MissingRule | None:
-    """Return the error if a record's op has no rule for an input whose value id is in ``depending``.
+    """Return the error to raise if a record has no rule for an input in ``depending``; None if it has.
 
-    Return None if no such rule is missing.
+    depending : the ids of the values that depend on the sources of a derivative.
     """
     plan = PLANS[record[0]]
     if isinstance(plan, Plan) and plan.unknown:
-        found = [told for place, told in plan.unknown.items() if record[place] in depending]
+        found = [reason for place, reason in plan.unknown.items() if record[place] in depending]
         return unknown_rule_error(plan.op.name, *found[0]) if found else None
     name = missing_rule(plan, record)
     if plan is UNFINISHED and any(value_id in depending for value_id in inputs_of(record)):
@@ -79,7 +82,7 @@ class UnfinishedWrite(MissingRule):
 
 
 def missing_rule_error(name: str) -> MissingRule:
-    """Return the error for an op or function without any rule; its advice depends on the kind."""
+    """Return the error for an op or function without any rule, with advice on how to give it one."""
     op = REGISTRY.get(name)
     if op is None:
         declare = "Give it one with host_function(f, vjp) or custom_gradient"

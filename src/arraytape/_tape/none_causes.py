@@ -41,10 +41,10 @@ def name_with_layout(x: Array) -> str:
 
 
 class Request(NamedTuple):
-    """A source without a gradient, and the targets of the request.
+    """A source without a gradient, and the targets of the same call of ``gradient``.
 
     value_id : the value id of the source.  starts : the value ids of the targets.
-    alone : True if no source of the request has a gradient.
+    alone : True if no source of the call has a gradient.
     """
 
     recording: Recording
@@ -84,7 +84,7 @@ def ids_needed_for(records: Sequence[Record], value_ids: Iterable[int]) -> set[i
     return found
 
 
-# --- sentences ----------------------------------------------------------------------------------------
+# --- sentences; ``where`` is an op and its line ---------------------------------------------------
 def used_too_early(where: str, x: Array) -> str:
     return (
         f"{where} used {name_with_layout(x)} before it was watched, and watching does not reach back. "
@@ -183,7 +183,7 @@ def target_not_recorded(request: Request) -> str:
 def why_not_recorded(request: Request, time: int, where: str) -> str:
     """Return a sentence on why the tape did not record an op that ran at ``time``; "" if unknown.
 
-    where : the op and its line, for the sentence.
+    time : a value id drawn when the op ran.  where : the op and its line, for the sentence.
     """
     recording = request.recording
     bounds = [*recording.periods, time + 1]
@@ -213,7 +213,7 @@ def where_of(cut: Cut) -> str:
 
 
 def assigned_between(request: Request) -> str:
-    """Return a sentence if a value computed from the source was assigned to a Variable in use.
+    """Return a sentence if a value computed from the source was assigned to a Variable.
 
     The target depends on the Variable, but assignments are not recorded, so the gradient ends there.
     """
@@ -221,13 +221,13 @@ def assigned_between(request: Request) -> str:
     if not recording.assigned_to:
         return ""
     reached, above = request.reached_ids, ids_needed_for(recording.records, request.starts)
-    for said in reversed(recording.assigned_to):
-        if said.value_id in reached and any(
-            said.variable in inputs_of(record) and not above.isdisjoint(results_of(record))
-            and max(results_of(record)) > said.time
+    for assignment in reversed(recording.assigned_to):
+        if assignment.value_id in reached and any(
+            assignment.variable in inputs_of(record) and not above.isdisjoint(results_of(record))
+            and max(results_of(record)) > assignment.time
             for record in recording.records
         ):  # fmt: skip
-            return was_assigned(f"Variable {said.name!r}", said.line)
+            return was_assigned(f"Variable {assignment.name!r}", assignment.line)
     return ""
 
 
@@ -250,9 +250,9 @@ def another_view(request: Request) -> str:
 
 
 def made_after_target(request: Request) -> str:
-    """Return the cause of the None as a sentence, if the source was computed after the target.
+    """Return a sentence if the source was computed after the target, so that it cannot depend on it.
 
-    It was computed from the target, or from the same watched Arrays.  Return "" for any other cause.
+    The source was computed from the target, or from the same watched Arrays.
     """
     recording, value_id = request.recording, request.value_id
     if not request.alone or value_id in recording.leaves or request.source._state & IS_VIEW:
@@ -272,9 +272,9 @@ def made_after_target(request: Request) -> str:
 
 
 def time_of(x: Array) -> int:
-    """Return the time at which an Array got its value, or the viewed Array if it is a view.
+    """Return the time at which an Array got its value; for a view, at which the viewed Array did.
 
-    That is the value id, since ids are handed out in ascending order.
+    The time is the value id, since ids are handed out in ascending order.
     """
     return x._view.seen if x._state & IS_VIEW else x._current_id()
 
@@ -322,5 +322,5 @@ CAUSES: tuple[Callable[[Request], str], ...] = (
 
 
 def why_unconnected(request: Request) -> str:
-    """Return a sentence for the first cause that applies; "" if none does."""
+    """Return the sentence of the first cause that applies, for the warning; "" if none does."""
     return next(filter(None, (cause(request) for cause in CAUSES)), "")

@@ -1,4 +1,4 @@
-"""``check_numerics``: the search for the op or backward rule that makes the first NaN or infinity.
+"""``check_numerics`` of a tape: an error at the op or backward rule that makes the first NaN.
 
 An observer of the recording checks each op as it runs, and special passes check each rule.  So tapes
 without ``check_numerics`` do not get slower.
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .._util.array_types import RawOperand
 
 COMPILED = "<arraytape "  # the beginning of the file name of a compiled op
-OURS = {__file__, recording.__file__}  # files whose frames ``caller`` skips
+OURS = {__file__, recording.__file__}  # files whose frames ``frame_calling_record`` skips
 WAY_OUT = see("value-that-is-not-finite")
 
 
@@ -136,8 +136,14 @@ def is_finite(value: RawOperand) -> bool:
     return values.dtype.kind not in "fc" or bool(np.isfinite(values).all())
 
 
-def at_fault(results: Iterable[Range], followed: Iterable[Range], others: Iterable[Range]) -> bool:
-    """Return True if an op made the first NaN or infinity, by the rule in the module's docstring."""
+def made_first_nonfinite(
+    results: Iterable[Range], followed: Iterable[Range], others: Iterable[Range]
+) -> bool:
+    """Return True if an op made a NaN or infinity that its operands do not explain.
+
+    results, followed, others : the ranges of the op's results, of the operands that the tape follows,
+    and of constants.  The module's docstring has the rule.
+    """
     followed, others, results = [*followed], [*others], [*results]
     if any(y.nans for y in results) and not any(x.nans for x in followed):
         return True
@@ -179,7 +185,7 @@ class Checks:
         frame that calls ``record``.
         """
         self.lines.update(dict.fromkeys(results_of(record), user_line()))
-        plan, frame = plan_of(record), caller()
+        plan, frame = plan_of(record), frame_calling_record()
         if frame.f_code.co_filename.startswith(COMPILED):
             assert isinstance(plan, Plan)
             results, followed, others = values_of_op(plan, frame.f_locals)
@@ -191,7 +197,7 @@ class Checks:
             return  # for a view, a write, or a conversion to untracked data: nothing is computed
         if not any(y.nans or y.infinities for y in results):
             self.finite.update(results_of(record))
-        elif at_fault(results, followed, others):
+        elif made_first_nonfinite(results, followed, others):
             name = name_of_record(plan, record)
             ranges = [join_ranges(results), join_ranges([*followed, *others])]
             what = f"{name} made {name_nonfinite(results)}"
@@ -213,12 +219,16 @@ class Checks:
 
     # --- backward -------------------------------------------------------------------------------------
     def pass_of(self, data: RawData, followed: Collection[int], guard: bool) -> BackwardPass:
+        """Return a backward pass that raises at the first rule which makes a NaN or infinity.
+
+        guard : True for a guarded pass, in which elements that selections did not take contribute 0.
+        """
         pass_ = CheckedGuardedPass(data, followed) if guard else CheckedPass(data, followed)
         pass_.lines = self.lines
         return pass_
 
 
-def caller() -> FrameType:
+def frame_calling_record() -> FrameType:
     """Return the frame that called ``record``: the innermost frame outside of the files OURS."""
     frame = sys._getframe(1)
     while frame.f_code.co_filename in OURS and frame.f_back is not None:
@@ -227,9 +237,9 @@ def caller() -> FrameType:
 
 
 def values_of_op(plan: Plan, seen: dict[str, Any]) -> Values:
-    """Return the ranges of an op's results and operands, as in ``Values``.
+    """Return the ranges of an op's results, of the operands that the tape follows, and of the others.
 
-    seen : the local variables of the compiled function of the op.
+    seen : the local variables of the op's compiled function, while it calls ``record``.
     """
     ys = seen["ys"] if len(plan.op.outputs) > 1 else [seen["result"]]
     results = [range_of(name, y) for name, y in zip(plan.op.outputs, ys, strict=True)]
@@ -237,7 +247,7 @@ def values_of_op(plan: Plan, seen: dict[str, Any]) -> Values:
 
 
 def values_of_call(frame: FrameType | None) -> Values:
-    """Return the ranges of the results and operands of a call of a user's function, as in ``Values``.
+    """Return ``Values``: the ranges of the results and operands of a call of a user's function.
 
     Read both from the local variables ``trace`` and ``results`` of the nearest frame that has them.
     Return three empty lists if there is no such frame.
@@ -270,7 +280,9 @@ def operands_in(plan: Plan, seen: dict[str, Any]) -> tuple[list[Range], list[Ran
 
 # --- backward -----------------------------------------------------------------------------------------
 class Checking(BackwardPass):
-    """A mixin for passes that checks the cotangents of inputs before and after each record.
+    """A mixin for backward passes that checks the cotangents of inputs before and after each record.
+
+    It raises NonFiniteError if a record's rule made the first NaN or infinity.
 
     lines : dict from value ids to the user's line that made the value.
     """
@@ -300,6 +312,10 @@ class Checking(BackwardPass):
     def error(
         self, plan: Plan | Structural, record: Record, came: list[Range], gave: list[Range]
     ) -> NonFiniteError:
+        """Return the error for the rule of a record.
+
+        came, gave : the ranges of the cotangents that it got, and of those that it computed.
+        """
         line, name = self.lines.get(results_of(record)[0]), name_of_record(plan, record)
         where = f", which ran at {line}," if line else ""
         kept = join_ranges(kept_ranges(plan, record))
@@ -328,4 +344,4 @@ class CheckedPass(Checking):
 
 
 class CheckedGuardedPass(Checking, GuardedPass):
-    """A ``GuardedPass``, which sets contributions of inactive elements to 0, with the same check."""
+    """A guarded pass, the rerun after a NaN, that raises an error as ``CheckedPass`` does."""

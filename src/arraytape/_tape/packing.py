@@ -36,7 +36,7 @@ class Packed:
     __slots__ = ("__weakref__", "data", "device", "dtype", "shape", "size", "source", "unpack")
 
     def __init__(self, x: Array, pack: Pack, unpack: Unpack) -> None:
-        self.source = reference(x._data)
+        self.source = weak_reference(x._data)
         self.shape, self.dtype, self.size = x._data.shape, x._data.dtype, x.size
         self.device, self.unpack = x.device, unpack
         with without_program_modes():
@@ -57,8 +57,11 @@ class Packed:
         return current(x)[1]
 
 
-def reference(data: RawArray) -> Callable[[], Any]:
-    """Return a weak reference to data, or a function that returns None if the type allows none."""
+def weak_reference(data: RawArray) -> Callable[[], Any]:
+    """Return a weak reference to data; if its type allows none, a function that returns None.
+
+    The reference shows whether an ``id()`` in ``Packing.known`` is still that of the packed array.
+    """
     try:
         return ref(data)
     except TypeError:
@@ -86,6 +89,7 @@ class Packing:
         return (*record[:first], *map(self.pack_item, record[first:]))
 
     def pack_item(self, item: Any) -> Any:
+        """Return an item of a record with Packed objects in place of arrays."""
         if type(item) in (tuple, list):
             return type(item)(map(self.pack_item, item))
         if type(item) not in STORAGES or type(item) is Batched:
@@ -101,6 +105,7 @@ PACKING: ContextVar[Packing | None] = ContextVar("arraytape packing", default=No
 
 
 def unpack_record(item: Any) -> Any:
+    """Return a record, or an item of one, with arrays in place of Packed objects."""
     if type(item) is Packed:
         return item.unpack_array()
     if type(item) in (tuple, list) and holds_packed(item):

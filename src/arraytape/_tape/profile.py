@@ -1,4 +1,4 @@
-"""The profile of a tape with ``profile=True``.
+"""The profile of a tape with ``profile=True``, from which ``GradientTape.summary`` makes its table.
 
 For each record, the profile has the source location, the bytes, and the times of the op and its rules.
 """
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from .._record.plan import Record, plan_of, results_of
 from .._util.locks import reentrant_lock
 from .buffers import Buffers
-from .record_places import Place, Places
+from .record_places import RecordPlace, RecordPlaces
 
 
 class Line(NamedTuple):
@@ -23,13 +23,13 @@ class Line(NamedTuple):
     """
 
     op: str
-    place: Place
+    place: RecordPlace
     size: int
     forward: float
 
 
 class Profile:
-    """An observer that notes the source location of each record and the time since the record before.
+    """The profile of one tape, which the recording calls with each record (an observer).
 
     lines : the Lines, by the value id of the record's first result.
     backward : the seconds that the record's rules took in all passes, by the same id.
@@ -38,7 +38,7 @@ class Profile:
     """
 
     def __init__(self) -> None:
-        self.places = Places()
+        self.places = RecordPlaces()
         self.noting = reentrant_lock()  # several threads may record on one tape
         self.restart()
 
@@ -66,5 +66,6 @@ class Profile:
         self.since[thread] = time.perf_counter()
 
     def went_back(self, record: Record, seconds: float) -> None:
+        """Add the time that a record's rules took in a backward pass."""
         value_id = results_of(record)[0]
         self.backward[value_id] = self.backward.get(value_id, 0.0) + seconds

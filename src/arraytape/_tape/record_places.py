@@ -1,6 +1,7 @@
-"""The source locations of records: the user's line, function and Modules.
+"""The source locations of records, for profiles and diagnostics: the user's line, function and Modules.
 
-``Places`` is an observer of a ``Recording``.  Only a tape with this observer inspects frames.
+A ``Recording`` calls its observers with each record.  ``RecordPlaces`` is an observer, and only tapes
+that have it inspect frames.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from .._util.errors import foreign
 UNKNOWN = "an unknown line"
 
 
-class Place(NamedTuple):
+class RecordPlace(NamedTuple):
     """The source location of a record.
 
     line : ``file:line`` of the innermost line that is neither in arraytape nor in NumPy.
@@ -37,34 +38,38 @@ class Place(NamedTuple):
     scope: str
 
 
-NOWHERE = Place(UNKNOWN, "", UNKNOWN, "", "", "")
+NOWHERE = RecordPlace(UNKNOWN, "", UNKNOWN, "", "", "")
 
 
-class Places:
-    """An observer that notes the source location of each record, by the value ids of its results."""
+class RecordPlaces:
+    """The source locations of a tape's records, by the value ids of the results.
+
+    The recording calls the object with each record, so that the running frames show the location.
+    """
 
     def __init__(self) -> None:
-        self.by_id: dict[int, Place] = {}
+        self.by_id: dict[int, RecordPlace] = {}
 
     def __call__(self, record: Record) -> None:
-        place = here()
+        place = current_place()
         for value_id in results_of(record):
             self.by_id[value_id] = place
 
-    def place_of_record(self, record: Record) -> Place:
+    def place_of_record(self, record: Record) -> RecordPlace:
         """Return the source location of a record; NOWHERE if this observer did not see the record."""
         return self.by_id.get(results_of(record)[0], NOWHERE)
 
 
-def here() -> Place:
-    stack = [one for one in outwards(sys._getframe(1)) if foreign(one)]
+def current_place() -> RecordPlace:
+    """Return the source location of the running op, from the frames on the Python stack."""
+    stack = [one for one in frames_outwards(sys._getframe(1)) if foreign(one)]
     if not stack:
         return NOWHERE
     frame = stack[0]
     own = next((one for one in stack if not is_installed_frame(one)), frame)
     modules = " / ".join(module_names(sys._getframe(1)))
-    scope = modules or function_name(entry(stack))
-    return Place(
+    scope = modules or function_name(entry_frame(stack))
+    return RecordPlace(
         line_of_frame(frame),
         frame.f_code.co_filename,
         line_of_frame(own),
@@ -74,18 +79,20 @@ def here() -> Place:
     )
 
 
-def outwards(frame: FrameType | None) -> Iterator[FrameType]:
+def frames_outwards(frame: FrameType | None) -> Iterator[FrameType]:
+    """Yield a frame, the frame that called it, and so on."""
     while frame is not None:
         yield frame
         frame = frame.f_back
 
 
-def entry(stack: list[FrameType]) -> FrameType:
+def entry_frame(stack: list[FrameType]) -> FrameType:
     """Return the frame of the function in an installed package that the user's code called.
 
     Return the innermost frame if it is in the user's code itself.  Frames of lambdas and comprehensions
     are skipped if the package has other frames.
-    stack : frames outside of arraytape and NumPy, the innermost first.
+
+    stack : the frames outside of arraytape and NumPy, the innermost first.
     """
     inside = []
     for frame in stack:
@@ -125,13 +132,13 @@ def function_name(frame: FrameType) -> str:
 
 
 def module_names(frame: FrameType) -> list[str]:
-    """Return the names of the Modules that are running, the outermost first.
+    """Return the names of the Modules whose methods are running, the outermost first.
 
     An inner Module is named by the attribute of the outer Module that holds it, or else by its own name.
     """
     owners: list[Any] = []
     # Frames of arraytape count, too, since some of its classes are Modules.
-    for one in reversed([*outwards(frame)]):
+    for one in reversed([*frames_outwards(frame)]):
         owner = self_of(one)
         if owner is not None and is_module(owner) and not any(owner is other for other in owners):
             owners.append(owner)

@@ -1,7 +1,7 @@
-"""The recorder of a tape, ``Recording``: its records, blocks in one or several threads, watched Arrays.
+"""The recorder of a tape, ``Recording``: its records, its blocks in threads, and its watched Arrays.
 
-A GradientTape is the public object, and its Recording is the object on the stack of recorders.  Times in
-this module are on the scale of value ids, which ``new_value_id`` hands out in ascending order.
+A GradientTape is the public object.  Its Recording is on the stack of recorders and gets the records.
+Times in this module are on the scale of value ids, which ``new_value_id`` hands out in ascending order.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .._array.paths import Path
 from .._array.views import location
 from .._exits.constant_entries import Journal
 from .._exits.modes import mode_of
-from .._record.mode_stack import MODES, meet, tell_watched
+from .._record.mode_stack import MODES, notify_access, notify_watched
 from .._record.plan import Plan, Record, Structural, results_of
 from .._record.stack import (
     AWAITED,
@@ -47,7 +47,7 @@ from .._util.blocks import Context
 from .._util.errors import TapeWarning, describe, see, stacklevel, user_frame, user_line
 from .._util.locks import reentrant_lock
 from .._util.nest import Nesting
-from .._util.source_locations import frame_that_counts
+from .._util.source_locations import innermost_outside_frame
 from .buffers import LARGE, is_large_data
 from .dead_records import DeadRecordCollector
 from .memory_limit import MemoryLimit
@@ -88,10 +88,14 @@ def observed_record(
     packing: Packing | None,
     accounts: tuple[Observer, ...],
 ) -> Observer:
-    """Return a function that calls the observers with a record, packs it, counts it, and appends it.
+    """Return the function ``record`` of a tape that has observers, a journal, packing or accounts.
 
-    accounts : functions that are called with the packed record.  An observer or account that raises
-    keeps the record from being appended.
+    For each record it calls the observers, packs the data, calls the accounts, and appends the record.
+
+    observers : functions that get the record; one that raises keeps the record from being appended.
+    journal : the Journal of constants that enter ops after an untracked conversion, or None.
+    packing : the Packing that replaces arrays of records (``diagnose.saved_data``), or None.
+    accounts : functions that get the packed record, to count its bytes; they may raise as well.
     """
 
     def record_observed(record: Record) -> None:
@@ -169,6 +173,7 @@ class Pause:
 class Recording(BaseRecorder, SeesAssignments):
     """The recorder that a GradientTape puts on the stack.
 
+    records : the list of the records.
     known : ids of the values that depend on watched Arrays.  ``followed`` is this set while the tape
     records, and an empty one otherwise.
     watched : a Watched entry for each watched Array, by its ``id()``.
@@ -181,7 +186,7 @@ class Recording(BaseRecorder, SeesAssignments):
     observers : functions that are called with each record before it is packed and kept.
     hooks : lists of functions by value id, which are called with the value's cotangent.
     packing : the Packing for records from now on, or None.  packed : True if a record may be packed.
-    frugal : True if the system is slow to provide new memory: see ``blockwise``.
+    frugal : True if the system is slow to provide new memory, so that ``blockwise`` uses smaller blocks.
     """
 
     frugal = False
@@ -233,7 +238,7 @@ class Recording(BaseRecorder, SeesAssignments):
         self.forget_records()
 
     def forget_records(self) -> None:
-        """Return to the state of a tape that has recorded nothing; an active tape stays active."""
+        """Reset the recording to the state of a tape that has recorded nothing; it may stay active."""
         # ``used_up`` is reset last.  After an interruption of this method a request for a gradient
         # raises, and the next ``enter_block`` calls the method again.
         self.used_up = True
@@ -265,7 +270,7 @@ class Recording(BaseRecorder, SeesAssignments):
         self.used_up = False
 
     def release_records(self) -> None:
-        """Free the records and all that depends on them: the tape is used up."""
+        """Free the records and what belongs to them, because the tape has computed its gradient."""
         # Set first: after an interruption a request for a gradient must raise, as records may be gone.
         self.used_up = True
         self.known, self.watched, self.journal, self.hooks = set(), {}, None, {}
@@ -284,7 +289,7 @@ class Recording(BaseRecorder, SeesAssignments):
             self.numerics.restart_checks()
 
     def choose_record(self) -> None:
-        """Set ``record`` to the fastest function that serves all observers and settings of the tape.
+        """Set ``record``, the function that ops call, to the fastest that serves the tape's settings.
 
         The list of records stays the same object, since other threads may append to it meanwhile.
         """
@@ -314,12 +319,15 @@ class Recording(BaseRecorder, SeesAssignments):
         self.choose_record()
 
     def needs_stepwise(self) -> bool:
-        """Return True if the backward pass has to time records, call hooks or unpack data."""
+        """Return True if the backward pass has to time records, call hooks or unpack data.
+
+        The functions of ``stepwise.py`` then process one record at a time.
+        """
         return self.packed or bool(self.hooks) or self.profile is not None
 
     # --- entering and leaving ---------------------------------------------------------------------
     def enter_block(self, block: Callable[[], Any] | None = None) -> None:
-        """Record in this thread from now on.
+        """Begin the tape's own ``with`` block: record in this thread from now on.
 
         block : a function that returns None once the ``with`` statement is over, even if an interruption
         kept its ``__exit__`` from running.
@@ -341,13 +349,13 @@ class Recording(BaseRecorder, SeesAssignments):
             if not len(self.periods) % 2:
                 self.periods.append(new_value_id())
             if self.doubts is None and (left[0] >= ENOUGH or may_note()):
-                self.be_awaited()
+                self.request_cuts()
             if self.profile is not None:
                 self.profile.resume()
             if PACKING.get() is not self.packing:
                 self.pack_by(PACKING.get())
             self.home = get_ident()
-            self.frames.append(id(frame_that_counts()))
+            self.frames.append(id(innermost_outside_frame()))
             self.followed = self.known
             push_recorder(self)
             OPEN[id(self)] = ref(self)
@@ -359,11 +367,11 @@ class Recording(BaseRecorder, SeesAssignments):
         remove_recorder(self)
         with ENTERING:
             self.open = False
-            self.rest()
+            self.stop_unless_block_open()
             self.block = None  # set last: after an interruption ``enter_block`` repeats this method
 
-    def rest(self) -> None:
-        """Stop following values, unless a block of the tape is open in this or another thread."""
+    def stop_unless_block_open(self) -> None:
+        """Stop following values, unless a ``with`` block of the tape is still open in some thread."""
         if not (self.open or self.workers):
             self.frames.clear()
             self.followed = UNFOLLOWED
@@ -374,7 +382,7 @@ class Recording(BaseRecorder, SeesAssignments):
             if len(self.periods) % 2:
                 self.periods.append(new_value_id())
 
-    def be_awaited(self) -> None:
+    def request_cuts(self) -> None:
         """Make unrecorded ops note their source lines, so that warnings about None gradients name them.
 
         Each such op attaches a note, a ``Cut``, to its operands and results, until the tape computes a
@@ -389,7 +397,11 @@ class Recording(BaseRecorder, SeesAssignments):
             UNSTARTED[id(self)] = reference
 
     def used_elsewhere(self, value_ids: Sequence[int], /) -> None:
-        """Note that another thread used followed values in an op that the tape did not record."""
+        """Note that another thread used values in an op that the tape did not record.
+
+        The note is for the warning about a gradient of None.  Values that the tape does not follow are
+        ignored.
+        """
         if get_ident() == self.home or get_ident() in self.workers:
             return  # another asyncio task in a thread of the tape used the values: that is no mistake
         line = user_line()
@@ -404,9 +416,10 @@ class Recording(BaseRecorder, SeesAssignments):
         with ENTERING:
             self.open = False
             self.workers.clear()
-            self.rest()
+            self.stop_unless_block_open()
 
     def enter_worker(self, worker: Worker) -> None:
+        """Begin a block of ``in_this_thread``: record in this thread, too."""
         with ENTERING:
             if not self.active:
                 raise RuntimeError(
@@ -419,7 +432,7 @@ class Recording(BaseRecorder, SeesAssignments):
             self.choose_record()
             worker.joined = True
             self.workers.append(get_ident())
-            self.frames.append(id(frame_that_counts()))
+            self.frames.append(id(innermost_outside_frame()))
         push_recorder(self)
 
     def leave_worker(self) -> None:
@@ -427,7 +440,7 @@ class Recording(BaseRecorder, SeesAssignments):
         with ENTERING:
             if get_ident() in self.workers:
                 self.workers.remove(get_ident())
-                self.rest()
+                self.stop_unless_block_open()
 
     def stop_recording(self) -> Stopped:
         return Stopped(self, user_frame())
@@ -438,10 +451,12 @@ class Recording(BaseRecorder, SeesAssignments):
 
     # --- watching ---------------------------------------------------------------------------------
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
-        """Note what ``record`` reports: an untracked conversion, a constant, a missing rule or odd data.
+        """Note an untracked conversion, a constant, a missing rule, or data that need a careful pass.
 
-        A constant counts if a user's function used it after a conversion.  Odd data, such as complex
-        arrays, set ``careful``, since the fast loop of the backward pass cannot process them.
+        A constant is reported if a user's function used it after a conversion.  Complex data, say, set
+        ``careful``, since the fast loop of the backward pass cannot process them.
+
+        plan, record : the plan and the record of what happened.
         """
         if plan is LEFT:
             self.note_exit(record)
@@ -451,13 +466,17 @@ class Recording(BaseRecorder, SeesAssignments):
         elif missing_rule(plan, record) is not None:
             self.has_missing_rules = True
         else:
-            self.careful = True  # complex data, for example: see the glossary
+            self.careful = (
+                True  # for complex data, say: the fast loop of the pass cannot process it
+            )
 
     def note_exit(self, record: Sequence[Any]) -> None:
-        """Note that a value was converted to untracked data.
+        """Note that a value was converted to untracked data, as by ``float(x)``.
 
         From the first conversion on, a journal notes the constants that enter ops: a constant may have
         been computed from the converted value.
+
+        record : the LEFT record of the conversion.
         """
         with MOVING:
             # Read the attribute once, since a gradient in another thread may set it to None.
@@ -475,6 +494,7 @@ class Recording(BaseRecorder, SeesAssignments):
         return next(place for place in places if value_id in results_of(self.records[place]))
 
     def watch_nesting(self, x: Nesting) -> None:
+        """Watch all Arrays in a nesting, as ``GradientTape.watch`` does."""
         if not self.active:
             raise RuntimeError(
                 f"watch() needs a recording tape: call it inside `with tape:` [at {user_line()}]"
@@ -489,11 +509,11 @@ class Recording(BaseRecorder, SeesAssignments):
                 )
         since = new_value_id()
         if MODES:
-            meet(*found)
+            notify_access(*found)
         for leaf in found:
             self.follow(leaf, since)
             if MODES:
-                tell_watched(leaf)
+                notify_watched(leaf)
 
     def assigned(self, variable: Variable, value: RawArray | npt.ArrayLike, /) -> None:
         """Note an assignment to a Variable, for the warning about a gradient that is None because of it.
@@ -502,10 +522,10 @@ class Recording(BaseRecorder, SeesAssignments):
         """
         value_id = value._current_id() if isinstance(value, Array) else 0
         if value_id:
-            said = Assigned(
+            assignment = Assigned(
                 new_value_id(), variable._current_id(), value_id, variable.name, user_line()
             )
-            self.assigned_to += (said,)
+            self.assigned_to += (assignment,)
 
     def accessed(self, x: Any, /) -> None:
         """Watch a Variable that is read, if it is trainable."""
@@ -513,13 +533,17 @@ class Recording(BaseRecorder, SeesAssignments):
         if new and self.followed is not UNFOLLOWED and inexact(x._data):
             self.follow(x)
             if MODES:
-                tell_watched(x)
+                notify_watched(x)
 
     def watched_variables(self) -> tuple[Variable, ...]:
         """Return the watched Variables, in the order in which they were made."""
         return tuple(sorted(self.variables, key=lambda variable: variable._current_id()))
 
     def follow(self, x: Array, since: int = 0) -> None:
+        """Watch one Array; warn, and do nothing, if it is not of a floating-point dtype.
+
+        since : the value id that ``watch`` drew; 0 for a Variable that was read.
+        """
         data = x._data
         kind = data.dtype.kind
         if kind != "f" and kind != "c":
@@ -569,7 +593,7 @@ class Recording(BaseRecorder, SeesAssignments):
             self.choose_record()
 
     def source_of(self, root: Array, value_id: int, path: Path) -> tuple[int, Path]:
-        """Return ``source`` and ``path`` of Watched for an Array whose root the tape follows already.
+        """Return the pair (source, path) of a ``Watched`` entry, if the tape already follows the root.
 
         root : the Array that owns the data.  value_id : the id of the root's value.  path : the steps
         from the root to the Array, which is a view unless the path is ().
@@ -610,10 +634,9 @@ class Recording(BaseRecorder, SeesAssignments):
             )
 
     def without_doubles(self) -> None:
-        """Keep one VIEW record of each view in effect, the first.
+        """Give repeated VIEW records result ids that nothing uses, so that each view counts once.
 
         Threads that read a view at the same time each record it, so that its gradient would count twice.
-        The surplus records stay in the list, but their results get new ids that nothing uses.
         """
         with MOVING:
             found: set[int] = set()
@@ -626,8 +649,9 @@ class Recording(BaseRecorder, SeesAssignments):
     def value_id_of(self, x: Array, current_value: bool = False) -> int:
         """Return the value id whose cotangent is the gradient with respect to x; 0 if there is none.
 
-        For a watched Array this is the ``source`` of its ``Watched`` entry.  With ``current_value``, for
-        targets, this is the id of the Array's current value.
+        For a watched Array this is the ``source`` of its ``Watched`` entry, the value at the watch.
+
+        current_value : True for targets: return the id of the Array's current value in any case.
         """
         if not current_value and id(x) in self.watched:
             return self.watched[id(x)].source
@@ -649,13 +673,14 @@ class Recording(BaseRecorder, SeesAssignments):
         return value_id
 
     def paused(self) -> AbstractContextManager[Any]:
-        """Return a block in which a one-shot tape does not record the ops of its own gradient.
+        """Return a ``with`` block in which a one-shot tape does not record the ops of its own gradient.
 
         If the gradient raises, the tape continues to record after the block.
         """
         return Stopped(self) if self.active and not self.persistent else HERE
 
     def use_up(self) -> None:
+        """End a one-shot tape after its gradient: close its blocks and free its records."""
         if not self.persistent:
             if self.active:
                 self.close_everywhere()
@@ -674,7 +699,7 @@ class Recording(BaseRecorder, SeesAssignments):
 
 
 class Stopped(Context):
-    """The block of ``stop_recording``.
+    """The ``with`` block of ``stop_recording``.
 
     In the block, a ``Paused`` object takes the tape's place on the stack of this thread and task.  The
     end of the block replaces that object by the tape.  A generator may end the block in another thread
@@ -687,7 +712,9 @@ class Stopped(Context):
 
     def __init__(self, recording: Recording, frame: FrameType | None = None) -> None:
         self.recording, self.paused = recording, Paused(recording)
-        self.said = None if frame is None else (line_of_frame(frame), generator_of(frame))
+        self.line_and_generator = (
+            None if frame is None else (line_of_frame(frame), generator_of(frame))
+        )
 
     def _begin(self) -> None:
         if not self.recording.active:
@@ -696,8 +723,8 @@ class Stopped(Context):
                 f"[at {user_line()}]"
             )
         replace_recorder(self.recording, self.paused)
-        if self.said is not None:
-            self.pause = Pause(*self.said)
+        if self.line_and_generator is not None:
+            self.pause = Pause(*self.line_and_generator)
             self.recording.pauses += (self.pause,)
 
     def _end(self) -> None:
@@ -709,7 +736,10 @@ class Stopped(Context):
 
 
 def generator_of(frame: FrameType) -> str:
-    """Return the name of the generator or coroutine of a frame; "" if its function is neither."""
+    """Return the name of the generator or coroutine of a frame; "" if its function is neither.
+
+    A warning names it, if it yields inside a ``stop_recording`` block, which then stays open.
+    """
     return frame.f_code.co_name if frame.f_code.co_flags & RESUMED else ""
 
 

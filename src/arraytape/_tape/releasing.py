@@ -28,11 +28,11 @@ from .._record.plan import PLANS, Plan, Record, Structural, results_of
 from .._storage.storage import MAKING, STORAGES, storage_of
 from .activity import ALL, ActivityData
 from .backward import BackwardPass, backward
-from .blockwise import by_blocks
+from .blockwise import pass_back_by_blocks
 from .buffers import LARGE, bytes_or_zero
 from .cusps import selects
 from .data import RawData
-from .guard import GuardedPass, tell_once
+from .guard import GuardedPass, log_guarded_rerun
 
 if TYPE_CHECKING:
     from .._util.array_types import RawArray
@@ -41,13 +41,13 @@ if TYPE_CHECKING:
 MUCH = 2**24  # bytes: if the records keep as many or more, freeing them during the pass pays
 SEGMENT = 2**22  # the least number of bytes that the records of a segment keep
 SEGMENTS = 4  # about the greatest number of segments: each costs a NaN check of the cotangents
-FEW = 4  # the number of records in the sample by which ``keeps_much`` estimates the bytes
+FEW = 4  # the number of records in the sample by which ``keeps_many_bytes`` estimates the bytes
 MANY = 64  # the number of records in that sample for a tape that watches a large array
 
 
 # --- conditions ---------------------------------------------------------------------------------------
-def keeps_much(recording: Recording) -> bool:
-    """Return True if the records keep ``MUCH`` bytes, as estimated from a sample of the records."""
+def keeps_many_bytes(recording: Recording) -> bool:
+    """Return True if the records keep at least ``MUCH`` bytes, as estimated from a few records."""
     records = recording.records
     step = len(records) // (MANY if recording.watches_large else FEW) + 1
     sizes: dict[int, int] = {}
@@ -79,9 +79,9 @@ def may_release_records(recording: Recording) -> bool:
 
 
 def new_bytes(records: Iterable[Record], counted: set[int]) -> int:
-    """Return the bytes of those arrays in records that are not in ``counted``, and add them to it.
+    """Return the bytes of the arrays in records, without those that were counted by earlier calls.
 
-    counted : the ``id()`` of each array that was counted.
+    counted : the ``id()`` of each array that was counted.  The new arrays are added to this set.
     """
     total = 0
     for record in records:
@@ -129,9 +129,11 @@ class ReleasingPass:
         self.reached: dict[int, Hollow] = {}
 
     def run_releasing(self, guard: bool) -> BackwardPass:
-        """Pass cotangents back through all records.
+        """Pass cotangents back through all records; return the pass that holds the gradients.
 
-        Return the plain pass, or the guarded pass that replaced it because of a NaN.
+        That is the plain pass, or the guarded pass that replaced it because of a NaN.
+
+        guard : True to check for NaN and to repeat a part in a guarded pass; else a NaN stays.
         """
         if not guard:
             while self.records:
@@ -153,6 +155,7 @@ class ReleasingPass:
         return self.pass_
 
     def take_record(self) -> Record:
+        """Remove the last record from the tape, and return it."""
         # ``used_up`` is set first.  If an interruption comes between the two lines, a later request for
         # a gradient raises, in place of a wrong result without the removed record.
         self.recording.used_up = True
@@ -160,7 +163,7 @@ class ReleasingPass:
 
     def pass_record_back(self, record: Record) -> None:
         """Pass cotangents back through one record, by blocks if it is large."""
-        if not by_blocks(self.pass_, record):
+        if not pass_back_by_blocks(self.pass_, record):
             backward(self.pass_, [record], False)
 
     def may_select(self, record: Record) -> bool:
@@ -172,9 +175,9 @@ class ReleasingPass:
             return True
         if not selects(plan, record):
             return False
-        return plan.op.kind != "linear" or self.drops(plan, record)
+        return plan.op.kind != "linear" or self.leaves_out_elements(plan, record)
 
-    def drops(self, plan: Plan, record: Record) -> bool:
+    def leaves_out_elements(self, plan: Plan, record: Record) -> bool:
         """Return True if the linear op of this record leaves out elements of an input, as indexing does.
 
         The op's rules are applied to a cotangent of ones.  Where the result is 0, the op did not use the
@@ -187,7 +190,11 @@ class ReleasingPass:
         counts = np.broadcast_to(np.ones(()), g.shape)
         for pull in plan.pulls:
             found = masks.apply(plan, pull, counts, record)
-            if plan.op.joint or type(found) is not ndarray or not condensed(found).all():
+            if (
+                plan.op.joint
+                or type(found) is not ndarray
+                or not without_repeated_axes(found).all()
+            ):
                 return True
         return False
 
@@ -218,7 +225,11 @@ class ReleasingPass:
         return None
 
     def left_nan(self, before: dict[int, Any]) -> bool:
-        """Return True if a cotangent that is not in ``before`` holds a NaN; ignore ``idle`` values."""
+        """Return True if the last segment made a cotangent that holds a NaN.
+
+        before : the cotangents before the segment.  Watched values whose gradients are not requested
+        (``idle``) are ignored.
+        """
         return any(
             g is not None
             and g is not before.get(value_id)
@@ -234,7 +245,7 @@ class ReleasingPass:
         ``passed``, the records of finished segments, on cotangents of ones.  This only finds the active
         elements, since the arrays of these records have been freed.
         """
-        tell_once()
+        log_guarded_rerun()
         plain = self.pass_
         pass_ = GuardedPass(RawData(plain.data.storage), plain.followed)
         pass_.wanted = plain.wanted
@@ -263,7 +274,7 @@ def may_be_hollow(record: Record) -> bool:
 
 
 def hollowed(record: Record) -> Record:
-    """Return a record with a Hollow in place of each large array, so that the arrays can be freed.
+    """Return a record with a ``Hollow`` in place of each large array, so that the arrays can be freed.
 
     This is done for elementwise ops and products.  A guarded rerun replaces a Hollow by ones, and only
     these ops accept any values there.  Return any other record unchanged.
@@ -278,16 +289,20 @@ def hollowed(record: Record) -> Record:
 
 
 def refill_record(record: Record) -> Record:
+    """Return a record with ones in place of its freed arrays, whose shapes the ``Hollow`` items keep."""
     return tuple([item.ones_in_place() if type(item) is Hollow else item for item in record])
 
 
 # --- NaN checks ---------------------------------------------------------------------------------------
-def condensed(data: np.ndarray[Any, Any]) -> Any:
-    """Return data without its axes of stride 0, along which all elements are the same memory."""
+def without_repeated_axes(data: np.ndarray[Any, Any]) -> Any:
+    """Return data without its axes of stride 0, along which one element is repeated.
+
+    A check of all elements then takes less time.
+    """
     if 0 not in data.strides or not data.size:
         return data
     return data[tuple([slice(None) if step else 0 for step in data.strides])]
 
 
 def holds_nan(g: RawArray) -> bool:
-    return storage_of(g).has_nan(condensed(g) if type(g) is ndarray else g)
+    return storage_of(g).has_nan(without_repeated_axes(g) if type(g) is ndarray else g)

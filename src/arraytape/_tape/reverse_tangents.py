@@ -1,4 +1,4 @@
-"""Tangents that forward mode cannot compute while a program runs, computed by reverse mode at its end.
+"""Tangents of functions of coinciding eigenvalues, which reverse mode computes for forward mode.
 
 Where eigenvalues coincide, the tangents of their vectors are undefined, but those of later values may be
 defined: the limits of ``limits.py`` need the records from the factorisation to the target.  So forward

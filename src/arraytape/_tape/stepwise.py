@@ -34,10 +34,11 @@ def stepwise_backward(pass_: BackwardPass, recording: Recording) -> None:
     finally:
         found = [group.end_pass() for group in groups]
     for group, gradients in zip(groups, found, strict=True):
-        group.show(gradients)
+        group.call_with_cotangents(gradients)
 
 
 def walk_stepwise(pass_: BackwardPass, recording: Recording) -> None:
+    """Pass cotangents back through one record after the other; time it, and call the hooks."""
     hooks, profile = dict(recording.hooks), recording.profile
     makers = makers_of(recording.records, hooks)
     for i in range(len(recording.records) - 1, -1, -1):
@@ -45,7 +46,7 @@ def walk_stepwise(pass_: BackwardPass, recording: Recording) -> None:
         # A cotangent is complete when the pass reaches the record that made the value: call its hooks.
         for value_id in results_of(record) if hooks else ():
             if makers.get(value_id) == i:
-                show(pass_, value_id, hooks[value_id])
+                call_hooks(pass_, value_id, hooks[value_id])
         since = time.perf_counter()
         if pass_.has_cotangent(record) and holds_packed(record):
             record = unpack_record(record)
@@ -53,11 +54,11 @@ def walk_stepwise(pass_: BackwardPass, recording: Recording) -> None:
         if profile is not None:
             profile.went_back(record, time.perf_counter() - since)
     for value_id in hooks.keys() - makers.keys():  # watched values, which no record made
-        show(pass_, value_id, hooks[value_id])
+        call_hooks(pass_, value_id, hooks[value_id])
 
 
 class Group:
-    """Hooks of several values that share one function, which is called once after each pass.
+    """A group of hooks, of several values, that share one function, called once after each pass.
 
     count : the number of values.
     call : the function.  Its argument is a list with the cotangent of each value, or None for a value
@@ -76,13 +77,17 @@ class Group:
         """Pop and return the list of cotangents of the innermost pass of this thread."""
         return self.passes[get_ident()].pop()
 
-    def show(self, found: list[Array | None]) -> None:
+    def call_with_cotangents(self, found: list[Array | None]) -> None:
+        """Call the user's function with the cotangents of a pass, unless all are None."""
         if any(g is not None for g in found):
             self.call(found)
 
 
 class Member:
-    """A hook that stores one value's cotangent for a Group, at index ``number`` of the pass's list."""
+    """A hook that stores the cotangent of one value for a Group.
+
+    number : the index of the value in the list of cotangents that the group's function gets.
+    """
 
     def __init__(self, group: Group, number: int) -> None:
         self.group, self.number = group, number
@@ -92,12 +97,13 @@ class Member:
 
 
 def groups_of(hooks: Iterable[Sequence[Hook]]) -> list[Group]:
+    """Return the Groups to which hooks belong, each once; hooks : the hooks of each value."""
     members = [hook for several in hooks for hook in several if isinstance(hook, Member)]
     return list({id(member.group): member.group for member in members}.values())
 
 
 def makers_of(records: Sequence[Record], value_ids: Collection[int]) -> dict[int, int]:
-    """Return a dict from each of these value ids to the index of the first record with that result."""
+    """Return a dict from each of these value ids to the index of the record that made the value."""
     # From last to first, so that the entry of the first record with a result overwrites the others.
     places = reversed(range(len(records)))
     return {
@@ -105,8 +111,11 @@ def makers_of(records: Sequence[Record], value_ids: Collection[int]) -> dict[int
     }
 
 
-def show(pass_: BackwardPass, value_id: int, hooks: Sequence[Hook]) -> None:
-    """Call the hooks of a value with its cotangent, and replace the cotangent by their result."""
+def call_hooks(pass_: BackwardPass, value_id: int, hooks: Sequence[Hook]) -> None:
+    """Call the hooks of a value with its cotangent, one after the other.
+
+    The result of a hook, unless None, replaces the cotangent.
+    """
     g = pass_.cotangents.get(value_id)
     if g is None:
         return
@@ -120,7 +129,7 @@ def show(pass_: BackwardPass, value_id: int, hooks: Sequence[Hook]) -> None:
             return
         pass_.cotangents[value_id] = pass_.data.of_array(x)
         if isinstance(pass_, GuardedPass):
-            activate(pass_, value_id, pass_.cotangents[value_id])
+            mark_nonzero_active(pass_, value_id, pass_.cotangents[value_id])
 
 
 def replaced_cotangent(g: Array, found: Array | None) -> Array:
@@ -138,8 +147,11 @@ def replaced_cotangent(g: Array, found: Array | None) -> Array:
     return found
 
 
-def activate(pass_: GuardedPass, value_id: int, g: RawArray) -> None:
-    """Set the mask of a value to 1, for active elements, where ``g``, a hook's result, is not 0."""
+def mark_nonzero_active(pass_: GuardedPass, value_id: int, g: RawArray) -> None:
+    """Mark those elements of a cotangent as active, in a guarded pass, that a hook set to nonzero.
+
+    g : the cotangent that the hook returned.
+    """
     held, masks = pass_.activity.cotangents, pass_.masks
     mask = held.get(value_id)
     if mask is not None and mask is not ALL:

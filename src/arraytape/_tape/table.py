@@ -64,19 +64,19 @@ class Summary:
         """
         timed = self.total.forward is not None
         head = [self.by, "records", "kept", *(["forward", "backward"] if timed else [])]
-        lines = [head, *map(cells, [*self.rows, self.total])]
+        lines = [head, *map(row_cells, [*self.rows, self.total])]
         return align_table([line[: len(head)] for line in lines])
 
     __repr__ = __str__
 
 
-def cells(row: Row) -> list[str]:
+def row_cells(row: Row) -> list[str]:
     times = ["" if one is None else f"{1e3 * one:.3f} ms" for one in (row.forward, row.backward)]
-    return [shortened(row.name), str(row.records), format_bytes(row.kept), *times]
+    return [shorten_file_name(row.name), str(row.records), format_bytes(row.kept), *times]
 
 
-def shortened(name: str) -> str:
-    """Return a file name without a leading folder of installed packages or the working directory."""
+def shorten_file_name(name: str) -> str:
+    """Return a file name relative to the folder of installed packages or the working directory."""
     _, packages, rest = name.partition("site-packages" + os.sep)
     return rest if packages else name.removeprefix(os.getcwd() + os.sep)
 
@@ -89,7 +89,7 @@ KEYS: dict[str, Callable[[Line], str]] = {
 }
 
 
-def table(recording: Recording, by: str) -> Summary:
+def summary_of(recording: Recording, by: str) -> Summary:
     if not isinstance(by, str) or by not in KEYS:
         raise ValueError(
             f"summary: by must be one of {', '.join(KEYS)}, got {short_repr(by)} [at {user_line()}]"
@@ -103,10 +103,10 @@ def table(recording: Recording, by: str) -> Summary:
     if profile is not None:
         return Summary(by, summary_rows(dict(profile.lines), dict(profile.backward), KEYS[by]))
     recording.check_usable()
-    return Summary(by, summary_rows(lines_of(recording), None, KEYS[by]))
+    return Summary(by, summary_rows(lines_without_profile(recording), None, KEYS[by]))
 
 
-def lines_of(recording: Recording) -> dict[int, Line]:
+def lines_without_profile(recording: Recording) -> dict[int, Line]:
     buffers, lines = Buffers(), {}
     for i, record in enumerate(list(recording.records)):
         lines[i] = Line(plan_of(record).name, NOWHERE, buffers.count([record]), 0.0)
@@ -132,8 +132,8 @@ def summary_rows(
                 (before.backward or 0.0) + backward.get(value_id, 0.0),
             )
         rows[name] = Row(name, before.records + 1, before.kept + line.size, *times)
-    return sorted(rows.values(), key=lambda row: (-seconds(row), -row.kept))
+    return sorted(rows.values(), key=lambda row: (-total_seconds(row), -row.kept))
 
 
-def seconds(row: Row) -> float:
+def total_seconds(row: Row) -> float:
     return (row.forward or 0.0) + (row.backward or 0.0)

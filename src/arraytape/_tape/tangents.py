@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Tangents:
-    """A mapping from value ids to tangents.
+    """A mapping from value ids to the tangents that a forward pass has computed.
 
     A write to an Array may also overwrite the tangent of its old value in place.  Then the mapping keeps
     the overwritten part, from which it restores the old tangent if that is needed.
@@ -56,7 +56,10 @@ class Tangents:
         self._held[value_id] = tangent
 
     def _restored(self, value_id: int) -> Array:
-        """Return a copy of the newest tangent in which the writes after ``value_id`` are undone."""
+        """Return the tangent of an old value of an Array, which later writes have overwritten.
+
+        The result is a copy of the newest tangent in which these writes are undone.
+        """
         writes = []
         while value_id in self._before:
             value_id, path, key, part = self._before[value_id]
@@ -69,9 +72,11 @@ class Tangents:
         return whole
 
     def apply_write(self, write: PutRecord | AddRecord) -> None:
-        """Add the tangent of an Array after ``write``, a record of a write to the Array or to its view.
+        """Compute and store the tangent of an Array after a write to the Array or to one of its views.
 
         Do nothing if neither the Array nor the written value has a tangent.
+
+        write : the record of the write.
         """
         old, path, key = write.old, write.path, ... if isinstance(write, AddRecord) else write.key
         held, t = self.get(old), self.get(write.value)
@@ -111,7 +116,8 @@ def write_into_tangent(
 ) -> Any:
     """Return the tangent of a whole Array after a write to it or to one of its views.
 
-    whole : the tangent before the write, which may be changed in place.
+    write : the record of the write.
+    whole : the Array's tangent before the write, which may be changed in place.
     t : the tangent of the value that was written; None if the value does not depend on the primals.
     """
     path = write.path

@@ -17,7 +17,7 @@ from .description import description
 from .memory import MemoryUse, memory_use
 from .numerics import Checks
 from .recording import Recording, Worker
-from .table import Summary, table
+from .table import Summary, summary_of
 
 Key = TypeVar("Key")
 Source = TypeVar("Source", bound=Array)
@@ -317,7 +317,7 @@ class GradientTape(OfThisProcess, Block):
         sum             1  0 bytes
         all             3  16.0 kB
         """
-        return table(self._recording, by)
+        return summary_of(self._recording, by)
 
     def memory(self) -> MemoryUse:
         """Return a table of the memory that the tape keeps, by op: records, bytes, and shared bytes.

@@ -33,7 +33,9 @@ def is_nan(data: RawArray | None) -> bool:
 def note_undefined(
     notes: list[str], plan: Plan, given: Iterable[Any], found: RawArray | None
 ) -> None:
-    """Append "OP is NaN at a matrix SHAPE" to ``notes`` if the op's rule made the first NaN.
+    """Append the phrase "OP is NaN at a matrix SHAPE" to ``notes`` if the op's rule made a NaN.
+
+    Do nothing if the rule got a NaN itself.
 
     given : the cotangents or tangents that the rule got; each may be None.  found : the rule's result.
     """
@@ -42,9 +44,9 @@ def note_undefined(
 
 
 def warn_of_undefined(notes: Sequence[str], found: Iterable[Any]) -> None:
-    """Warn if one of the derivatives ``found`` is NaN, since the rule of a factorisation made a NaN.
+    """Warn if a derivative is NaN because the rule of a factorisation made a NaN.
 
-    notes : the phrases of ``note_undefined``, at least one.
+    notes : the phrases of ``note_undefined``, at least one.  found : the derivatives.
     """
     if not any(map(is_nan, found)):
         return

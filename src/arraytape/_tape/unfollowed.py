@@ -21,7 +21,7 @@ from .recording import Recording
 ON_THE_TAPE = see("source-that-the-tape-does-not-follow")
 
 
-def follows(recording: Recording, x: Array) -> bool:
+def is_followed_by(recording: Recording, x: Array) -> bool:
     """Return True if an Array is watched, or was computed from watched Arrays."""
     if id(x) in recording.watched:
         return True
@@ -31,8 +31,11 @@ def follows(recording: Recording, x: Array) -> bool:
     )
 
 
-def alike_among(recording: Recording) -> dict[str, Array]:
-    """Return a dict from each layout text ("float64(3,)") to the first watched Array of that layout."""
+def watched_by_layout(recording: Recording) -> dict[str, Array]:
+    """Return a dict from texts of shape and dtype, "float64(3,)", to the first such watched Array.
+
+    A warning names this Array, as the user may have meant it.
+    """
     handles = [entry.handle for entry in recording.watched.values()]
     return {layout_text(x): x for x in reversed(handles)}
 
@@ -43,9 +46,10 @@ def why_not_followed(
     """Return a sentence on why a tape does not follow the source x, and advice.
 
     Return "" if the tape follows x, or if x is a Variable and the tape watches Variables at their reads.
-    alikes : a function that returns ``alike_among(recording)``; a caller with several sources caches it.
+    alikes : a function that returns ``watched_by_layout(recording)``.  A caller with several sources
+    caches its result.
     """
-    if follows(recording, x):
+    if is_followed_by(recording, x):
         return ""
     if x._has_state:
         if recording.watches_variables:
@@ -60,7 +64,7 @@ def why_not_followed(
             f"of {name_with_layout(x)} only a view is watched: call tape.watch(x) on the whole Array, "
             "before it is used"
         )
-    alike = (alikes() if alikes else alike_among(recording)).get(layout_text(x))
+    alike = (alikes() if alikes else watched_by_layout(recording)).get(layout_text(x))
     if alike is not None:
         return (
             f"the tape watches {name_with_layout(alike)}, and not this {name_with_layout(x)}: asarray, "
@@ -76,10 +80,12 @@ def why_not_followed(
 def first_targets(
     recording: Recording, targets: Sequence[Array], starts: Sequence[int]
 ) -> dict[int, Array]:
-    """Return a dict from the id of each value computed from a watched target to that target.
+    """Return a dict from the ids of values computed from a watched target to this target.
 
-    If a value was computed from several targets, the dict has the one that comes first in ``targets``.
-    A source in the dict has probably been swapped with its target.
+    A source in the dict has probably been swapped with its target.  If a value was computed from several
+    targets, the dict has the one that comes first in ``targets``.
+
+    starts : the value ids of the targets.
     """
     leaves = [
         (target, start)
@@ -103,7 +109,7 @@ def warn_of_unfollowed(
     asked : the sources without a gradient, as pairs (Array, value id).  starts : ids of the targets.
     alone : True if no source of the request has a gradient.
     """
-    alikes = cache(lambda: alike_among(recording))
+    alikes = cache(lambda: watched_by_layout(recording))
     swapped = first_targets(recording, targets, starts) if asked else {}
     for x, value_id in asked:
         if not differentiable(x):

@@ -1,4 +1,4 @@
-"""Tools of the whole package that do not depend on Arrays: messages, nestings, locks, blocks.
+"""Tools of the whole package that do not need Arrays: error messages, nestings, locks, ``with`` blocks.
 
 This module checks the version of NumPy, because it is imported before the modules that would fail with
 an older NumPy.

@@ -1,6 +1,6 @@
-"""Functions with which one package sets methods of a class that another package defines.
+"""Functions with which a package adds methods to a class that it does not define.
 
-So the methods of Array can call ops, although the module of Array must not import the ops.
+The module of Array must not import the ops.  So the modules of ops add the methods that call ops.
 """
 
 from __future__ import annotations
@@ -35,7 +35,11 @@ def attach_method(cls: type, name: str) -> Callable[[F], F]:
 def read_only_property(
     fget: Callable[[Any], Any], name: str, advice: str, doc: str | None = None
 ) -> property:
-    """Return a property whose setter raises AttributeError; ``advice`` ends the error's message."""
+    """Return a property whose setter raises AttributeError.
+
+    fget, doc : the getter and the docstring.
+    name, advice : the name of the attribute, and the end of the error's message.
+    """
 
     def fset(x: Any, _: Any) -> NoReturn:
         raise AttributeError(

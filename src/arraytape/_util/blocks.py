@@ -48,6 +48,7 @@ class Block:
 
     ``_end`` may be called twice, or before ``_begin`` is complete, so it must restore only those changes
     that ``_begin`` has made.
+
     _held : a weak reference to the function that the ``with`` statement got as ``__exit__``.
     _opened : the same weak reference, but None until ``__enter__`` is called.
     """
@@ -88,7 +89,7 @@ class Context(Block, ContextDecorator):
 
 
 class Setting(Context, Generic[T]):
-    """A block in which the context variable ``variable`` has the value ``value``."""
+    """A ``with`` block in which the context variable ``variable`` has the value ``value``."""
 
     def __init__(self, variable: ContextVar[T], value: T) -> None:
         self.variable, self.value = variable, value
@@ -108,7 +109,10 @@ class Setting(Context, Generic[T]):
 
 
 class Profiled(Block):
-    """A block in which ``function`` is this thread's profile function: see ``sys.setprofile``."""
+    """A ``with`` block in which Python calls ``function`` at each call in this thread.
+
+    ``sys.setprofile`` describes the arguments of ``function``.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -126,7 +130,7 @@ class Profiled(Block):
 
 
 class Quiet(Block):
-    """A block with the floating-point error state of ``np.errstate(**settings)``.
+    """A block with the floating-point error state of ``np.errstate(**settings)``, safe from interrupts.
 
     Without settings all floating-point errors are ignored.  If the enclosing Quiet block ends first, it
     restores the error state for both blocks, and the end of the inner block restores nothing.
@@ -158,7 +162,10 @@ def quietly(function: Callable[..., T], *arguments: Any) -> T:
 
 
 def in_silence(function: Callable[..., T], *arguments: Any) -> T:
-    """Set NumPy's error state to "ignore" without restoring it later, and call ``function``."""
+    """Set NumPy's error state to "ignore", and call ``function``; the state stays changed.
+
+    ``quietly`` runs this in a copy of the context, so that the change has no effect outside.
+    """
     set_error_state(state_of(all="ignore"))
     return function(*arguments)
 

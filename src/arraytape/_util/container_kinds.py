@@ -1,4 +1,4 @@
-"""Kinds of containers: the functions that flatten and unflatten each of them.
+"""The types of containers in nestings, with the functions that flatten and unflatten each of them.
 
 The containers are lists, tuples, named tuples, mappings, dataclasses, tables of pandas and polars, and
 instances of classes that were registered with ``register_nesting``.  Objects of all other types are
@@ -22,9 +22,9 @@ CACHED = 1000  # the maximum size of KINDS: a program may create any number of c
 
 
 class Kind(NamedTuple):
-    """The functions that flatten and unflatten containers of one kind.
+    """The functions that flatten and unflatten the containers of one type.
 
-    flatten : a function that maps a container to (parts, rest).
+    flatten : a function that maps a container to (parts, rest): the nestings in it, and other data.
     unflatten : a function that maps (rest, parts) to a container.  The parts have the same names or the
     same order as those that ``flatten`` returned.
     always : False if a container of which no part is replaced is returned itself, without a call of
@@ -46,15 +46,15 @@ def copy_container(structure: T) -> Any:
     return copy.copy(structure)
 
 
-def _in_order(structure: Sequence[Any]) -> tuple[Parts, Any]:
+def _flatten_sequence(structure: Sequence[Any]) -> tuple[Parts, Any]:
     return structure, structure
 
 
-def _by_key(structure: Mapping[Any, Any]) -> tuple[Parts, Any]:
+def _flatten_mapping(structure: Mapping[Any, Any]) -> tuple[Parts, Any]:
     return structure if type(structure) is dict else dict(structure.items()), structure
 
 
-def _like_list(structure: list[Any], parts: list[Any]) -> Any:
+def _unflatten_list(structure: list[Any], parts: list[Any]) -> Any:
     if type(structure) is list:
         return parts
     same_kind = copy_container(structure)
@@ -62,12 +62,12 @@ def _like_list(structure: list[Any], parts: list[Any]) -> Any:
     return same_kind
 
 
-def _like_tuple(structure: tuple[Any, ...], parts: list[Any]) -> Any:
+def _unflatten_tuple(structure: tuple[Any, ...], parts: list[Any]) -> Any:
     # The constructor of a subclass, such as a named tuple's, may have other parameters.
     return tuple.__new__(type(structure), parts)
 
 
-def _like_mapping(structure: Mapping[Any, Any], parts: dict[Any, Any]) -> Any:
+def _unflatten_mapping(structure: Mapping[Any, Any], parts: dict[Any, Any]) -> Any:
     """Return ``parts`` in a mapping of the class of ``structure``; in a dict if that is impossible."""
     if type(structure) is dict:
         return parts
@@ -82,15 +82,15 @@ def _like_mapping(structure: Mapping[Any, Any], parts: dict[Any, Any]) -> Any:
         return parts
 
 
-LIST, TUPLE = Kind(_in_order, _like_list), Kind(_in_order, _like_tuple)
-MAPPING = Kind(_by_key, _like_mapping)
+LIST, TUPLE = Kind(_flatten_sequence, _unflatten_list), Kind(_flatten_sequence, _unflatten_tuple)
+MAPPING = Kind(_flatten_mapping, _unflatten_mapping)
 
-# The kinds of registered classes.  A subclass does not inherit its base's entry.
+# The Kinds of registered classes.  A subclass does not inherit its base's entry.
 REGISTERED: dict[type, Kind] = {list: LIST, tuple: TUPLE, dict: MAPPING}
 BUILTIN = (list, tuple, dict)
-# The kinds of unregistered subclasses of these classes.
+# The Kinds of unregistered subclasses of these classes.
 FAMILIES: tuple[tuple[type, Kind], ...] = ((list, LIST), (tuple, TUPLE), (Mapping, MAPPING))
-# The kinds of tables and their subclasses, which ``_dataframes`` enters.
+# The Kinds of tables (pandas, polars) and of their subclasses, which ``_dataframes`` enters.
 TABLES: list[tuple[type, Kind]] = []
 # Instances of these classes and of their subclasses are leaves.
 LEAVES: list[type] = [int, float, complex, str, bytes, bytearray, type, type(None)]
@@ -112,7 +112,7 @@ KINDS = Kinds()
 
 
 def _kind_of(cls: type) -> Kind | None:
-    """Return the kind of a class; None for a class of leaves, such as each class with a ``dtype``.
+    """Return the Kind of a class; None if its instances are leaves, as for a class with a ``dtype``.
 
     Raise TypeError if the class is not registered, but derives from a registered class.
     """
@@ -146,7 +146,7 @@ def is_dataclass(cls: type) -> bool:
 
 
 def _dataclass_kind(cls: type) -> Kind | None:
-    """Return the kind of a dataclass; None if it has a field ``dtype`` and so counts as an array class.
+    """Return the Kind of a dataclass; None if it has a field ``dtype`` and so counts as an array class.
 
     The parts are the fields that are not static; a rebuilt instance gets the static fields of the old
     one.  Neither ``__init__`` nor ``__post_init__`` runs, because their checks might refuse parts such
@@ -182,7 +182,7 @@ def _dataclass_kind(cls: type) -> Kind | None:
     return Kind(flatten_dataclass, unflatten_dataclass, always=False)
 
 
-def keep_whole(cls: type) -> None:
+def declare_leaf_class(cls: type) -> None:
     """Declare that the instances of a class and of its subclasses are leaves."""
     LEAVES.append(cls)
     KINDS.clear()
@@ -296,7 +296,10 @@ def _check_class(cls: type) -> None:
 def _registered_kind(
     cls: type, flatten: Callable[[Any], Any], unflatten: Callable[[Any, Any], Any], declared: str
 ) -> Kind:
-    """Return a kind that calls the user's ``flatten`` and ``unflatten`` and checks their results."""
+    """Return a Kind that calls the user's ``flatten`` and ``unflatten`` and checks their results.
+
+    declared : ``file:line`` of the user's call of ``register_nesting``.
+    """
 
     def checked_flatten(x: Nesting) -> tuple[Parts, Any]:
         answer = flatten(x)

@@ -93,6 +93,8 @@ class UnknownName:
 
     The hint is searched for only when the message is read, because ``hasattr`` discards the error
     unread.
+
+    message : the text before the hint.  The other parameters are those of ``unknown_name``.
     """
 
     __slots__ = ("message", "name", "obj", "where")
@@ -113,7 +115,7 @@ class UnknownName:
 
 
 def unknown_name(message: str, name: str, obj: object, where: str) -> AttributeError:
-    """Return the AttributeError for a name that ``obj`` lacks.
+    """Return the AttributeError for a name that ``obj`` lacks; its message ends with a hint.
 
     where : the key in ``other_names.TABLES`` of the table in which the hint is searched for.
     """
@@ -169,7 +171,7 @@ def see(anchor: str) -> str:
 
 
 def foreign(frame: FrameType) -> bool:
-    """Return True if a frame runs code outside of arraytape and NumPy: see ``outside``."""
+    """Return True if a frame runs code outside of arraytape and NumPy, of a file that is ``outside``."""
     return outside(frame.f_code.co_filename)
 
 
@@ -247,7 +249,7 @@ def describes_array(value: Any) -> bool:
 
 
 def describe(value: Any, array: str | None = None, depth: int = 3) -> str:
-    """Return a short description: dtype and shape of an array, type and value of any other object.
+    """Return a short text about an argument, for messages: dtype and shape, or type and value.
 
     array : the text for an array's type; by default the name of its class.
     depth : the number of nested lists to describe; limited because a list may hold itself.
@@ -272,7 +274,10 @@ def describe(value: Any, array: str | None = None, depth: int = 3) -> str:
 
 
 def name_of_state(value: Any) -> str:
-    """Return " 'layer.w'" for a Variable with this path in its Module, or this name; else ""."""
+    """Return a Variable's name for messages, such as " 'layer.w'"; "" for any other value.
+
+    The name is the Variable's path in its Module, or else the name that the user gave it.
+    """
     if getattr(type(value), "_has_state", False) is not True:
         return ""
     name = value.path or value.name
@@ -357,14 +362,14 @@ def failure(
     """
     if isinstance(error, RecursionError):
         error = ValueError("an argument is nested too deeply, or holds itself")
-    said = str(error).strip()
-    section = next((anchor for words, anchor in SECTIONS if words in said), None)
-    if "[at " in said:
+    text = str(error).strip()
+    section = next((anchor for words, anchor in SECTIONS if words in text), None)
+    if "[at " in text:
         place = ""
     else:
         place = f" [at {user_line()}]"
-        said = said if len(said) <= LONGEST else f"{said[:LONGEST]}..."
-    message = f"{what}{verb}: {said}{place}{end}"
+        text = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    message = f"{what}{verb}: {text}{place}{end}"
     if section is not None and PAGE not in message:
         message += f" {see(section)}"
     # A Warning or FloatingPointError is raised only if the user's filters or np.errstate request that.
@@ -400,7 +405,7 @@ def raise_documented(error: Exception, name: str, /, *args: Any, **keywords: Any
 
 
 def entrance(function: Callable[P, R]) -> Callable[P, R]:
-    """Wrap a public function so that it raises documented errors: see ``raise_documented``.
+    """Wrap a public function so that it raises only exceptions that it documents (``raise_documented``).
 
     The wrapper costs one more call.  So functions that users call in loops have no wrapper, but the same
     ``except`` clause in their body.

@@ -25,7 +25,7 @@ NAMES = (
 
 
 class ForeignName:
-    """A descriptor whose reads and writes raise an AttributeError with advice."""
+    """A descriptor for a name such as ``detach``, whose reads and writes raise AttributeError."""
 
     __slots__ = ("name",)
 

@@ -31,7 +31,7 @@ def leaves(structure: Nesting) -> list[Any]:
         return list(structure)
     found: list[Any] = []
     try:
-        _collect(structure, found)
+        _collect_leaves(structure, found)
     except RecursionError:
         raise ValueError(
             f"a nesting holds itself, or is too deep: a {cls.__name__} of "
@@ -47,14 +47,14 @@ def _all_leaves(structure: Sequence[Any]) -> bool:
     return True
 
 
-def _collect(structure: Nesting, found: list[Any]) -> None:
+def _collect_leaves(structure: Nesting, found: list[Any]) -> None:
     kind = KINDS[type(structure)]
     if kind is None:
         found.append(structure)
         return
     parts, _ = kind.flatten(structure)
     for part in parts.values() if isinstance(parts, dict) else parts:
-        _collect(part, found)
+        _collect_leaves(part, found)
 
 
 def parts_of_nesting(value: Nesting) -> Any:
@@ -84,11 +84,11 @@ def place_in_nesting(leaf: Nesting, structure: Nesting) -> str:
     """Return " at 'path'" with the leaf's path, for messages; "" if ``structure`` is itself the leaf."""
     for path, found, owner in located(structure):
         if found is leaf and owner is not None:
-            return f" at {path!r}{_way_out(owner)}"
+            return f" at {path!r}{_static_field_advice(owner)}"
     return ""
 
 
-def _way_out(owner: Nesting) -> str:
+def _static_field_advice(owner: Nesting) -> str:
     """Return advice for a message about a leaf, if ``owner``, its container, is a dataclass; else ""."""
     plain = type(owner) not in REGISTERED and not isinstance(owner, Mapping | list | tuple)
     if not plain or not is_dataclass(type(owner)):
@@ -106,7 +106,7 @@ def pack_nesting(structure: Nesting, found: list[Any]) -> Any:
         return found
     flat = iter(found)
     try:
-        packed = _fill(structure, flat)
+        packed = _pack_leaves(structure, flat)
     except StopIteration as error:
         raise RuntimeError(MOVED.format(describe(structure))) from error
     if next(flat, END) is not END:
@@ -114,17 +114,17 @@ def pack_nesting(structure: Nesting, found: list[Any]) -> Any:
     return packed
 
 
-def _fill(structure: Nesting, flat: Iterator[Any]) -> Any:
+def _pack_leaves(structure: Nesting, flat: Iterator[Any]) -> Any:
     kind = KINDS[type(structure)]
     if kind is None:
         return next(flat)
     parts, rest = kind.flatten(structure)
     filled: Nesting
     if isinstance(parts, dict):
-        filled = {name: _fill(part, flat) for name, part in parts.items()}
+        filled = {name: _pack_leaves(part, flat) for name, part in parts.items()}
         changed = kind.always or any(filled[name] is not part for name, part in parts.items())
     else:
-        filled = [_fill(part, flat) for part in parts]
+        filled = [_pack_leaves(part, flat) for part in parts]
         changed = kind.always or any(a is not b for a, b in zip(filled, parts, strict=True))
     return kind.unflatten(rest, filled) if changed else structure
 
@@ -173,7 +173,10 @@ def leaves_like(
 
 
 def holds_numbers(value: Nesting, depth: int = 64) -> bool:
-    """Return True for a number, or for nonempty lists or tuples of numbers, nested up to ``depth``."""
+    """Return True for a number, and for a nonempty list of numbers or of such lists, or a tuple.
+
+    depth : the largest number of nested lists.
+    """
     if isinstance(value, list | tuple):
         return depth > 0 and bool(value) and all(holds_numbers(x, depth - 1) for x in value)
     return isinstance(value, int | float | complex | np.number | np.bool)
@@ -198,10 +201,10 @@ def parts_with(wanted: Iterator[bool], structure: Nesting) -> Any:
 
 
 def in_order_of(structure: Nesting, other: Nesting, name: str) -> Any:
-    """Return ``other`` with the keys of each dict in the order of ``structure``'s dict at that path.
+    """Return ``other``, a nesting, with the keys of its dicts in the order of those in ``structure``.
 
-    Raise ValueError, with a message that begins with ``name``, if ``structure`` has no dict there, or a
-    dict with other keys.
+    Raise ValueError, with a message that begins with ``name``, if ``structure`` has no dict at the same
+    place, or a dict with other keys.
     """
     given, known = parts_of_nesting(other), parts_of_nesting(structure)
     if given is None:

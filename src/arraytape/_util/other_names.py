@@ -1,4 +1,4 @@
-"""Tables from names of other libraries to their counterparts in arraytape, for messages.
+"""Tables from names of other libraries, such as PyTorch, to their counterparts in arraytape.
 
 ``hint`` ends the message of an AttributeError about such a name, so this module is imported only when
 that message is read.  The texts are code as a user writes it: ``xp`` is arraytape, ``x`` and ``y`` are
@@ -363,7 +363,10 @@ SHORT = 5  # letters; in a shorter name, one other letter often makes another va
 
 
 def counterpart(name: str, where: str = "namespace") -> str | None:
-    """Return advice for a name in the table ``where``, such as "namespace"; None if it is not there."""
+    """Return advice for a name of another library; None if the table has no advice.
+
+    where : the key of a table in TABLES, such as "namespace".
+    """
     for library, names in TABLES[where].items():
         if name in names:
             text = names[name]
@@ -386,7 +389,10 @@ def hint(name: str, where: str = "namespace", obj: Any = None) -> str:
 
 
 def in_a_chapter(name: str, where: str) -> str | None:
-    """Return advice such as "use xp.linalg.inv" if another namespace has the name, else None."""
+    """Return advice such as "use xp.linalg.inv" if another namespace of arraytape has the name, or None.
+
+    where : the namespace in which the name was looked up, a key of TABLES.
+    """
     if where not in CHAPTERS and where != "namespace":
         return None
     for chapter in CHAPTERS:

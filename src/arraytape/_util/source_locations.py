@@ -1,4 +1,4 @@
-"""Source locations of running frames.
+"""Source locations of running frames, for messages that name the user's line later.
 
 A ``Place`` holds a code object and the index of an instruction, from which the line is computed only
 when a message needs it.  A ``Place`` holds no frame, so it keeps none of the user's local variables
@@ -29,7 +29,7 @@ class Place(NamedTuple):
 
     code, instruction : the code object of the frame, and the index of the instruction in its bytecode.
     frame : the ``id`` of the frame, which another frame may have after this one has ended.
-    names : the globals of the frame, or NO_NAMES: see ``module_globals``.
+    names : the globals of the frame if they are those of a module, or else NO_NAMES.
     """
 
     code: CodeType
@@ -53,7 +53,7 @@ class Place(NamedTuple):
 
 
 Stack = tuple[Place, ...]
-# The stacks that were returned last: see ``one_of_its_kind``.  The keys contain the ``id`` of code
+# The stacks that ``shared_stack`` returned last.  The keys contain the ``id`` of code
 # objects; the stacks keep these code objects alive, so that no ``id`` is used again.
 STACKS: dict[tuple[int, ...], Stack] = {}
 MANY = 4096  # the maximum number of stacks in STACKS, which is cleared beyond
@@ -65,7 +65,10 @@ ALL_NAMES: ContextVar[bool] = ContextVar("arraytape all names", default=False)
 
 @functools.lru_cache(maxsize=8)
 def installed_prefixes(path: tuple[str, ...]) -> tuple[str, ...]:
-    """Return prefixes of the paths of all files of Python and of packages installed on ``path``."""
+    """Return prefixes of the paths of all files of Python and of installed packages.
+
+    path : ``sys.path`` as a tuple.
+    """
     folders = {*map(folder_of, ("stdlib", "purelib", "platlib"))}
     others = [
         entry for entry in path if entry and entry not in folders and "-packages" not in entry
@@ -97,7 +100,7 @@ def is_installed(file: str) -> bool:
 
 
 def is_foreign_frame(frame: FrameType) -> bool:
-    """Return ``errors.foreign(frame)``, cached in FOREIGN by the frame's file."""
+    """Return True if a frame runs code outside of arraytape and NumPy; the answer is cached by file."""
     file = frame.f_code.co_filename
     known = FOREIGN.get(file)
     if known is None:
@@ -106,7 +109,9 @@ def is_foreign_frame(frame: FrameType) -> bool:
 
 
 def stack_here(*until: Container[int]) -> Stack:
-    """Return a Place for each running frame outside of arraytape and NumPy, innermost first.
+    """Return the stack of source locations: a Place for each frame outside of arraytape and NumPy.
+
+    The innermost frame comes first.
 
     until : for each recorder, such as a tape, the ``id`` of each frame that runs its ``with`` block.
     The stack ends as soon as each recorder had one of its frames: frames further out are not needed.
@@ -121,7 +126,7 @@ def stack_here(*until: Container[int]) -> Stack:
             if not until:
                 break
         frame = frame.f_back
-    return tuple(found) if ALL_NAMES.get() else one_of_its_kind(tuple(found))
+    return tuple(found) if ALL_NAMES.get() else shared_stack(tuple(found))
 
 
 def module_globals(frame: FrameType) -> dict[str, Any]:
@@ -135,10 +140,10 @@ def module_globals(frame: FrameType) -> dict[str, Any]:
     return names if kept else NO_NAMES
 
 
-def one_of_its_kind(stack: Stack) -> Stack:
-    """Return the stack in STACKS with the same places and frames; add ``stack`` if there is none.
+def shared_stack(stack: Stack) -> Stack:
+    """Return an equal stack from STACKS, so that a loop makes only one; add ``stack`` if there is none.
 
-    This saves memory in loops.  The frames must be the same, because ``cut_stack`` searches for frames
+    The frames must be the same, because ``cut_stack`` searches for frames
     by ``id``.
     """
     key = (*stack_key(stack), stack[-1].frame if stack else 0)
@@ -151,14 +156,17 @@ def one_of_its_kind(stack: Stack) -> Stack:
 
 
 def cut_stack(stack: Stack, frames: Container[int]) -> Stack:
-    """Return the stack up to and including its first place whose frame's ``id`` is in ``frames``."""
+    """Return a stack without the places outside of certain frames, such as those of a tape's block.
+
+    The result ends with the first place whose frame's ``id`` is in ``frames``.
+    """
     for i, place in enumerate(stack):
         if place.frame in frames:
             return stack[: i + 1]
     return stack
 
 
-def frame_that_counts() -> FrameType | None:
+def innermost_outside_frame() -> FrameType | None:
     """Return the innermost running frame that is neither arraytape's nor NumPy's, or None."""
     frame: FrameType | None = sys._getframe(2)  # skips the caller, a function of arraytape
     while frame is not None:
@@ -170,12 +178,12 @@ def frame_that_counts() -> FrameType | None:
     return frame
 
 
-def own_place(stack: Stack) -> Place | None:
+def innermost_user_place(stack: Stack) -> Place | None:
     """Return the innermost place outside of installed packages; else the innermost place, or None."""
     own = [place for place in stack if not place.lies_in_library]
     return next(iter([*own, *stack]), None)
 
 
 def stack_key(stack: Stack) -> tuple[int, ...]:
-    """Return one flat tuple with the ``id`` of the code and the instruction of each place."""
+    """Return a key for a stack: a flat tuple of code ids and instructions, two items for each place."""
     return tuple([part for place in stack for part in (id(place.code), place.instruction)])

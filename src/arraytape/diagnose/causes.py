@@ -26,7 +26,7 @@ from .._tape.none_causes import (
     was_assigned,
     why_unconnected,
 )
-from .._tape.unfollowed import follows, why_not_followed
+from .._tape.unfollowed import is_followed_by, why_not_followed
 from ..variable import Variable
 from .facts import Facts, descendants_of
 from .line_recorder import Step
@@ -71,7 +71,7 @@ def swapped(facts: Facts) -> str:
 
 def source_made_outside(facts: Facts) -> str:
     """Return a sentence if the source was made of followed values while the tape did not record."""
-    if facts.lines is None or follows(facts.recording, facts.source):
+    if facts.lines is None or is_followed_by(facts.recording, facts.source):
         return ""
     origins, _ = facts.noted_ids
     made = [s for s in facts.lines.steps if not {*origins}.isdisjoint(s.outs) and s.kind == "op"]
@@ -92,7 +92,7 @@ def never_watched(facts: Facts) -> str:
 def variable_not_followed(facts: Facts) -> str:
     """Return a sentence if the source is an untrainable Variable, or was not read while recording."""
     x = facts.source
-    if not isinstance(x, Variable) or follows(facts.recording, x):
+    if not isinstance(x, Variable) or is_followed_by(facts.recording, x):
         return ""
     if not x.trainable:
         return (

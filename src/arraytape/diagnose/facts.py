@@ -16,7 +16,7 @@ from .._exits.messages import exit_text
 from .._record.plan import Record, inputs_of, plan_of, results_of
 from .._record.stack import only_recorders
 from .._storage.storage import storage_of
-from .._tape.arguments import one
+from .._tape.arguments import default_seed
 from .._tape.backward import BackwardPass
 from .._tape.data import RawData
 from .._tape.differentiation import Differentiation, gradients_have_nan
@@ -108,7 +108,7 @@ class Facts:
         """Run a backward pass of the class ``pass_of``, and return the pass and the gradient."""
         assert isinstance(self.request, Differentiation)
         with only_recorders():
-            seed = one(self.target)
+            seed = default_seed(self.target)
             storage = storage_of(seed._data)
             with Quiet(), storage.at(seed._data):
                 pass_ = pass_of(RawData(storage), self.recording.known)

@@ -23,9 +23,9 @@ from .._tape.numerics import (
     CheckedGuardedPass,
     NonFiniteError,
     Range,
-    at_fault,
     is_finite,
     join_ranges,
+    made_first_nonfinite,
     name_nonfinite,
     range_of,
 )
@@ -136,7 +136,7 @@ class Forward:
             ]
             if not all(is_finite(y) for y in results):
                 ys, operands, unknown = self.ranges(record)
-                if not at_fault(ys, operands, []):
+                if not made_first_nonfinite(ys, operands, []):
                     continue
                 said = self.nan_paragraph(record, ys, operands, unknown)
                 self.likely = self.likely or said

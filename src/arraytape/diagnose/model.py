@@ -16,7 +16,7 @@ from .._exits.suspected_exits import sources_of
 from .._record.plan import Plan, Record, Structural, ids_made_of, inputs_of, plan_of, results_of
 from .._tape.buffers import Buffers
 from .._tape.missing_rules import missing_rule
-from .._tape.record_places import NOWHERE, Place
+from .._tape.record_places import NOWHERE, RecordPlace
 from .._tape.recording import Recording
 from .._tape.table_text import format_bytes
 from .layouts import UNKNOWN, Layout, layouts_of
@@ -39,7 +39,7 @@ class Node:
     ops: list[str]
     layouts: list[str] = field(default_factory=list)
     size: int = 0
-    place: Place = NOWHERE
+    place: RecordPlace = NOWHERE
     light: bool = False
     on_path: bool = False
     title: str = ""

@@ -25,16 +25,16 @@ from .inputs import (
     ArgNums,
     Function,
     Inputs,
+    arguments_for_rerun,
     check_chunk_size,
     check_function,
     check_scalar,
-    given_again,
-    with_aux,
-    with_doubts,
+    checked_aux_pair,
+    collect_doubts,
     without_aux,
 )
 from .linearization import ZERO, Linearization
-from .verify import Again, along, inner
+from .verify import Rerun, directional_derivative, inner_product
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -163,18 +163,18 @@ def value_and_grad(
     @functools.wraps(f)
     def value_with_gradient(*args: Any, **keywords: Any) -> tuple[Any, Any]:
         inputs = Inputs("grad", args, argnums, holes=True)
-        with with_doubts(GradientTape()) as tape:
+        with collect_doubts(GradientTape()) as tape:
             tape.watch(inputs.chosen)
             y = f(*inputs.args, **keywords)
-        y, aux = with_aux("grad", y) if has_aux else (y, None)
+        y, aux = checked_aux_pair("grad", y) if has_aux else (y, None)
         check_scalar(y, tape._recording.records)
         found = tape.gradient(y, inputs.chosen, unconnected_gradients=ZERO)
 
-        def value_again() -> Again:
-            return Again(without_aux(f, has_aux), given_again(args), argnums, keywords)
+        def value_again() -> Rerun:
+            return Rerun(without_aux(f, has_aux), arguments_for_rerun(args), argnums, keywords)
 
         def value_slope(v: Sequence[Array]) -> Any:
-            return inner([g for g in nest.leaves(found) if g is not None], v)
+            return inner_product([g for g in nest.leaves(found) if g is not None], v)
 
         if doubts := tape._recording.doubts:
             settle_doubts(doubts, "grad", value_again, lambda: y, value_slope)
@@ -432,10 +432,11 @@ def jacobian_of(
     chunk_size: int | None,
     verify: bool,
 ) -> Function:
-    """Return a function that computes the Jacobian of f.
+    """Return a function that computes the Jacobian of f, for ``jacobian`` and its variants.
 
     caller : the name of the public function, for error messages.
     forward : True for forward mode, False for reverse mode, None to choose the mode by the shapes.
+    The other parameters are those of ``jacobian``.
     """
     check_function(caller, f, verify=verify, has_aux=has_aux)
     check_chunk_size(caller, chunk_size)
@@ -448,11 +449,11 @@ def jacobian_of(
         run = Linearization(caller, f, inputs, keywords, has_aux)
         rows = jacobian_rows(run, forward, chunk_size)
 
-        def result_again() -> Again:
-            return Again(without_aux(f, has_aux), given_again(args), argnums, keywords)
+        def result_again() -> Rerun:
+            return Rerun(without_aux(f, has_aux), arguments_for_rerun(args), argnums, keywords)
 
         def result_slope(v: Sequence[Array]) -> Any:
-            return [along(nest.leaves(row), v) for row in rows]
+            return [directional_derivative(nest.leaves(row), v) for row in rows]
 
         if run.doubts:
             settle_doubts(run.doubts, caller, result_again, lambda: run.value, result_slope)
@@ -467,6 +468,10 @@ def jacobian_of(
 
 
 def jacobian_rows(run: Linearization, forward: bool | None, chunk_size: int | None) -> list[Any]:
+    """Return the Jacobian of each result of a run, in the nesting of the inputs.
+
+    forward : True for forward mode, False for reverse mode, None to choose the mode by the shapes.
+    """
     if forward:
         return run.by_columns(chunk_size)
     if forward is None and run.prefers_forward():
@@ -478,7 +483,7 @@ def jacobian_rows(run: Linearization, forward: bool | None, chunk_size: int | No
 
 
 def check_real(caller: str, arrays: list[Array]) -> None:
-    """Raise TypeError if an argument is complex."""
+    """Raise TypeError if an argument is complex, since its elements would have two columns each."""
     for x in arrays:
         if x.dtype.kind == "c":
             raise TypeError(

@@ -1,11 +1,11 @@
-"""A check whether a derivative lacks a part because of an untracked conversion.
+"""The check whether a derivative lacks a part, because a value was converted to a number on the way.
 
-A function may convert a followed value to a NumPy or Python number, and use a constant in an op
+A function may convert a followed value by ``float(x)`` or ``np.asarray(x)``, and use a constant in an op
 afterwards.  If the constant depends on the number, the derivative lacks a part.  The recording collects
 such cases as ``Doubt`` objects.  ``grad`` and the other function transformations pass these to
 ``settle_doubts``, which runs the function again, and compares the derivative along one direction with
 finite differences.  Differences are inconclusive at kinks, in noise, and if a run would have side
-effects.  Then the analysis of the user's code decides: see ``_exits``.
+effects.  Then the analysis of the user's code (``_exits``) decides.
 """
 
 from __future__ import annotations
@@ -26,20 +26,22 @@ from .._util.blocks import Quiet
 from ..ops.creation_functions import asarray
 from .evaluation import Evaluation, TooLong
 from .reachable_state import Unrepeatable
-from .verify import SAME, Again, brief, direction, host, largest, unit
+from .verify import SAME, Rerun, brief, difference_step, host, largest, random_direction
 
 # The relative error above which a derivative is reported as wrong: FOUND if the analysis of the user's
 # code found a lost part, too, and SUSPICIOUS if it found none.
 FOUND = 1e-4
 SUSPICIOUS = 100 * FOUND
 ROUNDED = 64  # assumed rounding error of the function's values, in units of eps * max(abs(values))
-# Key from ``key_of_doubts`` -> Verdict, so that repeated calls of a function are not all checked.
+# A dict from keys (``key_of_doubts``) to Verdicts, so that not all calls of a function are checked.
 KNOWN: dict[object, Verdict] = {}
 Slope = Callable[[Sequence[Array]], Any]  # maps a direction to the derivative along the direction
 
 
 class Verdict:
     """The result of a comparison of a derivative with finite differences of its function.
+
+    It is kept in ``KNOWN``, so that few of the later calls of the same function need a comparison.
 
     times : the number of times that the derivative of this function was asked for.
     finding : text with the derivative and the differences if they disagree; None if they agree.
@@ -65,7 +67,7 @@ class Verdict:
 def settle_doubts(
     doubts: list[Doubt],
     caller: str,
-    make_again: Callable[[], Again],
+    make_again: Callable[[], Rerun],
     value: Callable[[], Any],
     slope: Slope,
     tangents: Sequence[Any] | None = None,
@@ -75,7 +77,7 @@ def settle_doubts(
     If the differences are inconclusive, report the findings of the code analysis instead.
 
     doubts : the recording's untracked conversions, as Doubts; this list is emptied.
-    make_again : a function that returns an ``Again``, which evaluates the user's function.
+    make_again : a function that returns an ``Rerun``, which evaluates the user's function.
     value : a function that returns the result of the recorded run.
     slope : a function that returns the derivative along a direction (a list of Arrays).
     tangents : the direction; a pseudorandom direction if None.
@@ -102,16 +104,20 @@ def settle_doubts(
             verdict.is_clear = False
     if verdict.is_clear and verdict.finding is None:
         return
-    said = [finding for doubt in found for finding in doubt.findings]
-    if verdict.is_clear and not any(finding.is_error for finding in said):
+    findings = [finding for doubt in found for finding in doubt.findings]
+    if verdict.is_clear and not any(finding.is_error for finding in findings):
         doubt = max(found, key=lambda doubt: len(doubt.findings))
         what = f"{caller}: along one direction the {doubt.what} is {verdict.finding}"
-        said = [Finding(lost(doubt.exits, what), True)]
-    report_findings(said)
+        findings = [Finding(lost(doubt.exits, what), True)]
+    report_findings(findings)
 
 
-def key_of_doubts(caller: str, again: Again, doubts: Sequence[Doubt]) -> object:
-    """Return a Verdict's key in ``KNOWN``: caller, f's code, argument layouts, locations, findings."""
+def key_of_doubts(caller: str, again: Rerun, doubts: Sequence[Doubt]) -> object:
+    """Return the key in ``KNOWN`` for the Verdict on a call of a derivative.
+
+    Calls share a Verdict if they have the same public function, code of f, shapes and dtypes of the
+    arguments, source locations of conversions, and findings.
+    """
     layouts = tuple([(x.shape, str(x.dtype)) for x in again.arrays])
     places = frozenset().union(*[doubt.places for doubt in doubts])
     findings = frozenset([finding.text for doubt in doubts for finding in doubt.findings])
@@ -121,7 +127,8 @@ def key_of_doubts(caller: str, again: Again, doubts: Sequence[Doubt]) -> object:
 def code_of(f: Callable[..., Any]) -> Any:
     """Return the code object of a function, or the callable itself if it has none.
 
-    A lambda that is created anew for each call has the same code object each time.
+    It identifies the function in ``KNOWN``: a lambda that is created anew for each call has the same
+    code object each time.
     """
     while hasattr(f, "__wrapped__"):
         f = f.__wrapped__
@@ -129,7 +136,7 @@ def code_of(f: Callable[..., Any]) -> Any:
 
 
 def compare_slopes(
-    again: Again,
+    again: Rerun,
     value: Callable[[], Any],
     slope: Slope,
     tangents: Sequence[Any] | None,
@@ -140,28 +147,29 @@ def compare_slopes(
     Return "" if they agree, otherwise a text with both.  Raise Unrepeatable if the differences are
     inconclusive, or if the function must not run again.
 
+    again : the function and the point at which it was differentiated.
     value, slope, tangents : as in ``settle_doubts``.
     is_suspected : True if the code analysis found a lost part; then small errors are reported, too.
     """
     if not again.arrays or any(storage_of(peek(x)).mixed for x in again.arrays):
         raise Unrepeatable("it is run for many examples")
-    v = direction(again.arrays) if tangents is None else list(tangents)
+    v = random_direction(again.arrays) if tangents is None else list(tangents)
     evaluation = Evaluation(again.f, again.args, again.keywords)
     at = evaluation.run(lambda: [asarray(x, copy=True) for x in again.arrays])
-    base = evaluation.run(lambda: floats_of(again.at(at)))
+    base = evaluation.run(lambda: floats_of(again.evaluate_at(at)))
     before = evaluation.run(lambda: floats_of(value()))
     if evaluation.is_meant or not same_leaves(base, before):
         raise Unrepeatable("it does not give the same again, or detaches values")
     found = evaluation.run(lambda: floats_of(slope(v)))
-    small = min(unit(x) for x in at)
-    one = evaluation.run(lambda: ends_of(again, at, v, small))
+    small = min(difference_step(x) for x in at)
+    one = evaluation.run(lambda: values_at_ends(again, at, v, small))
     rows = [Slopes(*row, h=small) for row in zip(found, base, *one, strict=True)]
     if all(row.agree(FOUND) for row in rows):
         return ""
     if not is_suspected and all(row.agree(SUSPICIOUS) for row in rows):
         return ""
     half = small / 2
-    two = evaluation.run(lambda: ends_of(again, at, v, half))
+    two = evaluation.run(lambda: values_at_ends(again, at, v, half))
     finer = [Slopes(*row, h=half) for row in zip(found, base, *two, strict=True)]
     limit = FOUND if is_suspected else SUSPICIOUS
     for row, fine in zip(rows, finer, strict=True):
@@ -177,7 +185,7 @@ class Slopes:
     """The derivative of one result along a direction, and finite differences of the result.
 
     found : the derivative.  base, above, below : the result at the point, and at steps h and -h along
-    the direction.
+    the direction.  All are NumPy arrays in the shape of the result.
     """
 
     def __init__(
@@ -220,17 +228,19 @@ class Slopes:
         return settled and 4 * kink < off and off > limit * self.scale + 4 * self.rounding
 
 
-def ends_of(
-    again: Again, at: Sequence[Array], v: Sequence[Any], h: float
+def values_at_ends(
+    again: Rerun, at: Sequence[Array], v: Sequence[Any], h: float
 ) -> tuple[list[Any], list[Any]]:
-    """Evaluate the function at the points ``at + h * v`` and ``at - h * v``.
+    """Evaluate the function at the points ``at + h * v`` and ``at - h * v``, for finite differences.
 
-    Return the floating-point leaves of the first result, and those of the second.
+    Return the floating-point leaves of the first result, and those of the second, as NumPy arrays.
+
+    at, v : for each argument Array, the point and the direction.
     """
     rows = []
     for sign in (1.0, -1.0):
         moved = [x + (sign * h) * t for x, t in zip(at, v, strict=True)]
-        rows.append(floats_of(again.at(moved)))
+        rows.append(floats_of(again.evaluate_at(moved)))
     return rows[0], rows[1]
 
 
@@ -244,6 +254,7 @@ def floats_of(structure: Any) -> list[Any]:
 
 
 def same_leaves(a: Sequence[Any], b: Sequence[Any]) -> bool:
+    """Return True if two lists of NumPy arrays have the same shapes and elements."""
     return len(a) == len(b) and all(
         x.shape == y.shape and np.array_equal(x, y, equal_nan=True)
         for x, y in zip(a, b, strict=True)

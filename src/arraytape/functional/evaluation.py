@@ -1,5 +1,6 @@
-"""``Evaluation``: another run of a user's function, which does not repeat its side effects.
+"""``Evaluation``: another run of a user's function, for finite differences, without its side effects.
 
+A second run must not write a file twice, or append to a list twice.
 ``Evaluation.run`` runs the function under a profile function, which checks each call before it happens.
 A call that acts outside of the process (files, sockets) or on other threads stops the run.  The audit
 hook ``audit`` does the same for the events in ``EVENTS``.  Objects in memory that the run changed are
@@ -74,9 +75,9 @@ HOOKED: list[bool] = []
 
 
 class Effect(BaseException):
-    """The exception that stops a run before a side effect.
+    """The exception that an Evaluation raises in the user's function, to stop it before a side effect.
 
-    A BaseException, so that ``except Exception`` in the user's function does not catch it.
+    It is a BaseException, so that ``except Exception`` in the user's function does not catch it.
     """
 
 
@@ -85,9 +86,10 @@ class TooLong(Unrepeatable):
 
 
 class Evaluation:
-    """Runs of functions whose side effects are undone or prevented.
+    """An object whose ``run`` calls functions with their side effects undone or prevented.
 
-    roots : the function and its arguments; the state to restore is that of all objects they refer to.
+    roots : the user's function and its arguments; the state to restore is that of all objects to which
+    they refer, directly or through others.
     is_meant : True if a run called a function in ``MEANT``, or used a custom gradient, so that the
     derivative may differ from finite differences on purpose.
     has_changed : True if a run changed objects in memory, which are restored after each run.
@@ -97,7 +99,7 @@ class Evaluation:
     def __init__(self, *roots: Any) -> None:
         if sys.getprofile() is not None or getattr(RUNNING, "evaluation", None) is not None:
             raise Unrepeatable("a profiler runs, or another evaluation does")
-        if is_code_of_threads():
+        if other_threads_run_code():
             raise Unrepeatable("another thread runs")
         self.is_meant = self.has_changed = False
         self.effect = ""
@@ -133,7 +135,7 @@ class Evaluation:
 
     @contextlib.contextmanager
     def interrupts_wait(self) -> Iterator[None]:
-        """Return a context in which Ctrl-C interrupts runs, but is delayed while state is restored."""
+        """Return a context in which Ctrl-C interrupts a run, but waits while the state is restored."""
         handler = signal.getsignal(signal.SIGINT)
         if current_thread() is not main_thread() or not callable(handler):
             yield
@@ -153,6 +155,7 @@ class Evaluation:
                 handler(*waiting[0])
 
     def run_watched(self, function: Callable[[], T]) -> T:
+        """Return the function's result, with output and warnings discarded and each call checked."""
         streams = (Discarding(sys.stdout), Discarding(sys.stderr))
         with (
             warnings.catch_warnings(),
@@ -175,7 +178,7 @@ class Evaluation:
         """Stop the run before a call with a side effect, or if the time is up.
 
         Set ``is_meant`` if the user calls a function in ``MEANT`` or a custom gradient.
-        Python calls this method before each call in the run: see ``sys.setprofile``.
+        Python calls this method before each call in the run, with the arguments of ``sys.setprofile``.
         """
         if time.monotonic() > self.end:
             self.is_long = True
@@ -184,7 +187,7 @@ class Evaluation:
             owner = getattr(argument, "__self__", None)
             if owner is builtins and argument is not input:
                 return
-            if argument is input or acts_outside(owner, argument.__name__):
+            if argument is input or has_outside_effect(owner, argument.__name__):
                 self.stop(f"{argument.__name__}()")
             elif type(owner).__module__ == "sqlite3" and not self.memory_only:
                 self.stop("a database")
@@ -210,10 +213,10 @@ def waits_for_others(frame: FrameType) -> bool:
     return frame.f_code.co_filename == WAITING and frame.f_locals.get("timeout") in (None, -1)
 
 
-def is_code_of_threads() -> bool:
-    """Return True if another thread runs user code.
+def other_threads_run_code() -> bool:
+    """Return True if another thread runs user code, so that no Evaluation is possible.
 
-    ``restore`` would undo the writes of that thread, too.
+    ``ReachableState.restore`` would undo the writes of that thread, too.
     """
     if active_count() == 1:
         return False
@@ -228,11 +231,11 @@ def is_code_of_threads() -> bool:
     return False
 
 
-# The file of ``custom_gradient``: a call of a function in it sets ``is_meant``, see ``profile``.
+# The file of ``custom_gradient``.  If the user calls a function in it, ``profile`` sets ``is_meant``.
 RULES = custom_gradient.__code__.co_filename
 
 
-def acts_outside(owner: Any, name: str) -> bool:
+def has_outside_effect(owner: Any, name: str) -> bool:
     """Return True if the C function ``name`` of ``owner`` has a side effect that cannot be undone.
 
     owner : the module of a function, or the object of a method.  Databases of sqlite3 are checked by
@@ -253,9 +256,9 @@ def acts_outside(owner: Any, name: str) -> bool:
 
 
 def audit(event: str, arguments: tuple[Any, ...]) -> None:
-    """Stop the Evaluation that runs in this thread, if the event acts outside of the process.
+    """Stop the Evaluation that runs in this thread, if an audit event acts outside of the process.
 
-    An audit hook: Python calls it for events in all threads.
+    Python calls this audit hook for events in all threads, with the name and arguments of the event.
     """
     evaluation = getattr(RUNNING, "evaluation", None)
     if evaluation is None:
@@ -274,7 +277,10 @@ def audit(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 class Discarding(io.TextIOBase):
-    """A stream that discards the writes of the evaluating thread and forwards all others."""
+    """A stream in place of stdout or stderr that discards the output of an Evaluation.
+
+    It forwards the writes of threads that run no Evaluation.
+    """
 
     def __init__(self, stream: Any) -> None:
         self.stream = stream

@@ -93,7 +93,10 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
 
 
 def check_leaf(leaf: Any, tree: Any) -> str:
-    """Return the kind of a leaf's dtype, "f" or "c" (complex); raise TypeError for any other leaf."""
+    """Return the kind of a leaf's dtype, "f" or "c" (complex); raise TypeError for any other leaf.
+
+    tree : the nesting with the leaf, for the message.
+    """
     if isinstance(leaf, Array | np.ndarray | np.generic):
         kind = leaf.dtype.kind
     else:

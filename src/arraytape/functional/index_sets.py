@@ -40,7 +40,9 @@ Size = tuple[int, ...]  # a shape
 class Sets(NamedTuple):
     """The index set of each element of a value: the input elements on which the element may depend.
 
-    shape : the shape of the value.  rows : a CSR matrix with a row for each element, in C order.
+    shape : the shape of the value.
+    rows : a CSR matrix with a row for each element of the value, in C order.  Row i has an entry in
+    column j if element i may depend on input element j.
     """
 
     shape: Size
@@ -48,7 +50,7 @@ class Sets(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """One index set for all elements of a value of unknown shape.
+    """One index set for all elements of a value, if nothing more is known about the elements.
 
     row : the set as a CSR matrix with one row.
     """
@@ -60,10 +62,12 @@ IN_PLACE = (READ_ONLY, REAL, IMAG)  # steps of view paths in which elements keep
 
 
 class IndexSets:
-    """The index sets of all values on a tape that depend on the input, found record by record.
+    """The index sets of all values on a tape that depend on the input.
+
+    The caller calls ``start`` with the input, and then ``record`` with each record of the tape.
 
     n : the number of elements of the input.
-    held : a dict from a value's id to its sets: for each element, the input elements it may depend on.
+    held : a dict from the id of a value to its index sets.
     """
 
     def __init__(self, n: int) -> None:
@@ -86,17 +90,17 @@ class IndexSets:
         if not known:
             return
         try:
-            found = self.of_known(record)
+            found = self.sets_of_results(record)
         except Unknown:
             found = Spread(self.union(self.held[value_id] for value_id in known))
         results = results_of(record)
         each = found if isinstance(found, list) else [found] * len(results)
         self.held.update(zip(results, each, strict=True))
 
-    def of_known(self, record: Record) -> Sets | Spread | list[Sets]:
+    def sets_of_results(self, record: Record) -> Sets | Spread | list[Sets]:
         """Return the index sets of a record's results: a list, or one item if they are equal for all.
 
-        Raise Unknown for batched data, and for an op that this module has no rule for.
+        Raise Unknown for batched data, and for an op without a rule in this module.
         """
         plan = plan_of(record)
         if any(type(item) in (Batched, Shape) for item in record):
@@ -110,7 +114,7 @@ class IndexSets:
         if op.per_element:
             return self.elementwise(plan, record)
         if op.rearranges:
-            return self.moving(plan, record)
+            return self.moved_elements(plan, record)
         if not op.signature:
             raise Unknown
         named = op.cores[0][0] in (("AXES",), ("AXIS",))
@@ -124,35 +128,35 @@ class IndexSets:
         return found
 
     def union(self, values: Iterable[Sets | Spread]) -> Any:
-        """Return the union of the index sets of all elements of all values, as CSR with one row."""
+        """Return the union of all index sets of several values, as a CSR matrix with one row."""
         found = [v.row if isinstance(v, Spread) else v.rows for v in values]
         counts = sum(np.asarray(rows.sum(axis=0)).reshape(-1) for rows in found)
         return csr(np.asarray(counts)[None, :] > 0)
 
     def none(self, size: int) -> Any:
-        """Return ``size`` empty index sets, as CSR with one row for each."""
+        """Return the index sets of a constant with ``size`` elements: a CSR matrix without entries."""
         return csr(np.zeros((size, 0), np.int32), (size, self.n))
 
     # --- rules of ops -----------------------------------------------------------------------------
     def elementwise(self, plan: Plan, record: Record) -> Sets:
         """Return the index sets of an elementwise op: the unions of the operands' sets, by position."""
         parts = [self.sets(value_id) for value_id in inputs_of(record) if value_id in self.held]
-        # Unless ``needs_fit`` is set, the inputs of an elementwise op have the shape of the result.
+        # Unless the plan ``needs_fit``, the inputs of an elementwise op have the shape of the result.
         shape = (
             plan.result_layout(record, "y")[0]
             if plan.needs_fit or plan.op.kind != "elementwise"
             else None
         )
         shape = parts[0].shape if shape is None else tuple(shape)
-        return Sets(shape, united([broadcast(part, shape) for part in parts]))
+        return Sets(shape, unite_rows([broadcast(part, shape) for part in parts]))
 
     def shapes(self, plan: Plan, record: Record) -> list[Size]:
-        """Return the shapes of the operands; () for a constant that the record does not keep."""
+        """Return the shape of each operand of an op; () for a constant that the record does not keep."""
         return [
             self.sets(value_id).shape if value_id in self.held
             else tuple(getattr(plan.kept_value(record, name), "shape", ()))
             if plan.keeps_value(name) else ()
-            for value_id, name in zip(inputs_in_place(plan, record), plan.op.inputs, strict=True)
+            for value_id, name in zip(operand_ids(plan, record), plan.op.inputs, strict=True)
         ]  # fmt: skip
 
     def along_named_axes(self, plan: Plan, record: Record) -> Sets:
@@ -160,25 +164,23 @@ class IndexSets:
 
         Each element depends on all elements of the operands along these axes.
         """
-        shapes, axis = self.shapes(plan, record), parameter(plan, record, "axis")
+        shapes, axis = self.shapes(plan, record), kept_parameter(plan, record, "axis")
         if len({len(shape) for shape in shapes}) > 1 and axis >= 0:
             raise Unknown  # because axis 0 of operands of different rank is not the same axis
         shape = np.broadcast_shapes(*shapes)
         known = [
-            self.sets(value_id)
-            for value_id in inputs_in_place(plan, record)
-            if value_id in self.held
+            self.sets(value_id) for value_id in operand_ids(plan, record) if value_id in self.held
         ]
-        axes = normal_axes(axis, len(shape))
-        whole = along(Sets(shape, united([broadcast(x, shape) for x in known])), axes)
+        axes = nonnegative_axes(axis, len(shape))
+        whole = unite_along(Sets(shape, unite_rows([broadcast(x, shape) for x in known])), axes)
         if "include_initial" in plan.op.parameters:
-            more = bool(parameter(plan, record, "include_initial"))
+            more = bool(kept_parameter(plan, record, "include_initial"))
             shape = tuple([n + more if i in axes else n for i, n in enumerate(shape)])
             return Sets(shape, broadcast(whole, shape))
         if plan.op.cores[1] != [()]:
             shape = shape_of_result(plan, record, shape)
             return Sets(shape, broadcast(whole, shape))
-        if "keepdims" in plan.op.parameters and parameter(plan, record, "keepdims"):
+        if "keepdims" in plan.op.parameters and kept_parameter(plan, record, "keepdims"):
             return whole
         return Sets(tuple(n for i, n in enumerate(shape) if i not in axes), whole.rows)
 
@@ -203,21 +205,23 @@ class IndexSets:
             if sizes.keys() >= {*result}:
                 shape = (*stack, *[sizes[d] for d in result])
             else:
-                told = plan.result_layout(record, y)[0]
-                shape = shape_of_result(plan, record, shapes[0]) if told is None else tuple(told)
+                recorded_shape = plan.result_layout(record, y)[0]
+                shape = (
+                    shape_of_result(plan, record, shapes[0])
+                    if recorded_shape is None
+                    else tuple(recorded_shape)
+                )
             parts = []
-            for value_id, own, core in zip(
-                inputs_in_place(plan, record), stacks, cores, strict=True
-            ):
+            for value_id, own, core in zip(operand_ids(plan, record), stacks, cores, strict=True):
                 if value_id in self.held:
                     x = self.sets(value_id)
                     mixed = tuple([i for i, d in enumerate(core, len(own)) if d.isupper()])
                     at = (*own, *[sizes[d] if d in core and d.islower() else 1 for d in result])
-                    parts.append(broadcast(Sets(at, along(x, mixed).rows), shape))
-            found.append(Sets(shape, united(parts)))
+                    parts.append(broadcast(Sets(at, unite_along(x, mixed).rows), shape))
+            found.append(Sets(shape, unite_rows(parts)))
         return found
 
-    def moving(self, plan: Plan, record: Record) -> Sets:
+    def moved_elements(self, plan: Plan, record: Record) -> Sets:
         """Return the index sets of an op that only moves elements.
 
         The op is applied to the numbers of the elements, counted from 1 over all operands.  The result
@@ -255,11 +259,11 @@ class IndexSets:
         return Sets(tuple(moved.shape), rows[at])
 
     def scattered(self, plan: Plan, record: Record) -> Sets:
-        """Return the index sets of the op ``scattered``, which adds x to an array of zeros at a key."""
+        """Return the index sets of ``scattered``, the op that adds x to an array of zeros at a key."""
         x, shape = self.sets(record[2]), tuple(plan.kept_value(record, "shape"))
         numbers = np.arange(math.prod(shape)).reshape(shape)
         at = np.broadcast_to(numbers[host_key(plan.kept_value(record, "key"))], x.shape).reshape(-1)
-        return Sets(shape, added_up(x.rows, at, math.prod(shape)))
+        return Sets(shape, unite_rows_at(x.rows, at, math.prod(shape)))
 
     def products(self, plan: Plan, record: Record) -> Sets:
         """Return the index sets of a matrix product.
@@ -267,7 +271,7 @@ class IndexSets:
         An element of x1 that is multiplied by a zero of a constant x2 is left out, and vice versa.
         """
         turned = [
-            name in plan.op.parameters and parameter(plan, record, name)
+            name in plan.op.parameters and kept_parameter(plan, record, name)
             for name in ("first", "second")
         ]
         factors = [
@@ -278,21 +282,24 @@ class IndexSets:
             transposed(x) if turn else x for x, turn in zip(factors, turned, strict=True)
         )
         if max(len(first.shape), len(second.shape)) > 2:
-            return many_products(first, second)
+            return stacked_products(first, second)
         (m, k) = first.shape if len(first.shape) == 2 else (1, first.shape[0])
         n = second.shape[1] if len(second.shape) == 2 else 1
         parts = []
         if isinstance(first, Sets):
             other = None if isinstance(second, Sets) else second.reshape(k, n)
-            parts.append(from_left(first.rows, m, k, n, other))
+            parts.append(rows_from_left(first.rows, m, k, n, other))
         if isinstance(second, Sets):
             other = None if isinstance(first, Sets) else first.reshape(m, k)
-            parts.append(from_right(second.rows, m, k, n, other))
-        return Sets((*first.shape[:-1], *second.shape[1:]), united(parts))
+            parts.append(rows_from_right(second.rows, m, k, n, other))
+        return Sets((*first.shape[:-1], *second.shape[1:]), unite_rows(parts))
 
     def correlated(self, plan: Plan, record: Record) -> Sets:
-        """Return the index sets of a part of a correlation, without zeros as in ``products``."""
-        part, geometry = (parameter(plan, record, name) for name in ("part", "geometry"))
+        """Return the index sets of ``window_correlation``, a convolution or one of its derivatives.
+
+        An element that is multiplied by a zero of a constant is left out.
+        """
+        part, geometry = (kept_parameter(plan, record, name) for name in ("part", "geometry"))
         shape, _ = plan.result_layout(record, "y")
         if shape is None:
             raise Unknown
@@ -310,8 +317,8 @@ class IndexSets:
         size = math.prod(shapes[part])
         return Sets(
             shapes[part],
-            united([
-                added_up(x.rows[at[name][counts]], at[part][counts], size)
+            unite_rows([
+                unite_rows_at(x.rows[at[name][counts]], at[part][counts], size)
                 for name, x in given.items() if isinstance(x, Sets)
             ]),
         )  # fmt: skip
@@ -322,7 +329,7 @@ class IndexSets:
         if record[0] == VIEW.number:
             view = ViewRecord(*record)
             root = self.sets(view.root)
-            at = walked(root.shape, view.path)
+            at = view_places(root.shape, view.path)
             return Sets(at.shape, root.rows[at.reshape(-1)])
         if record[0] in (PUT.number, ADD.number):
             return self.of_write(record)
@@ -336,7 +343,7 @@ class IndexSets:
         """
         write = write_of(record)
         shape = tuple(write.root_shape)
-        at = walked(shape, write.path)
+        at = view_places(shape, write.path)
         put = record[0] == PUT.number
         if put:
             at = at[host_key(record[5])]
@@ -351,14 +358,18 @@ class IndexSets:
         value = self.sets(write.value)
         extra = max(len(value.shape) - at.ndim, 0)  # a write drops leading axes of length 1
         rows = broadcast(Sets(value.shape[extra:], value.rows), at.shape)
-        return Sets(shape, united([old, added_up(rows, at.reshape(-1), size)]))
+        return Sets(shape, unite_rows([old, unite_rows_at(rows, at.reshape(-1), size)]))
 
 
 class Unknown(Exception):
-    """The error for a record that has no rule for its index sets; ``record`` handles it."""
+    """The error for a record that has no rule for its index sets.
+
+    ``IndexSets.record`` catches it, and gives all results' elements the union of the inputs' sets.
+    """
 
 
-# Rules of single ops, by name.  All other ops get a rule by their kind or signature: see ``of_known``.
+# Rules of single ops, by name.  All other ops get a rule by their kind or signature: see
+# ``sets_of_results``.
 HANDLERS: dict[str, Callable[[IndexSets, Plan, Record], Sets]] = {
     "scattered": IndexSets.scattered,
     "matmul": IndexSets.products,
@@ -367,7 +378,7 @@ HANDLERS: dict[str, Callable[[IndexSets, Plan, Record], Sets]] = {
 }
 
 
-def inputs_in_place(plan: Plan, record: Record) -> Any:
+def operand_ids(plan: Plan, record: Record) -> Any:
     """Return the value ids of an op's operands in a record; 0 for an operand that is not followed."""
     return record[2 : 2 + len(plan.op.inputs)]
 
@@ -386,7 +397,7 @@ def plain_cores(op: Op, shapes: Sequence[Size]) -> tuple[list[Any], list[Any]]:
     return plain[: len(cores)], plain[len(cores) :]
 
 
-def parameter(plan: Plan, record: Record, name: str) -> Any:
+def kept_parameter(plan: Plan, record: Record, name: str) -> Any:
     """Return the value of an op's parameter in a record; raise Unknown if the record lacks it."""
     if not plan.keeps_value(name):
         raise Unknown
@@ -394,9 +405,11 @@ def parameter(plan: Plan, record: Record, name: str) -> Any:
 
 
 def shape_of_result(plan: Plan, record: Record, shape: Size) -> Size:
-    """Return the shape of the result of an op with one input of ``shape``, by a call of the op on zeros.
+    """Return the shape of the result of an op with one input, by a call of the op on zeros.
 
     Raise Unknown for an op of several inputs.
+
+    shape : the shape of the input.
     """
     op = plan.op
     if len(op.inputs) > 1 or op.public is None:
@@ -427,16 +440,19 @@ def diagonal(values: np.ndarray[Any, Any]) -> Any:
     return sparse.diags_array(values, format="csr", dtype=np.int32)
 
 
-def united(parts: Sequence[Any]) -> Any:
-    """Return the union of index sets row by row; all parts have the same number of rows."""
+def unite_rows(parts: Sequence[Any]) -> Any:
+    """Return the union of CSR matrices of index sets, row by row; all have the same number of rows."""
     total = parts[0]
     for part in parts[1:]:
         total = total + part
     return csr(total)
 
 
-def added_up(rows: csr_array, to: np.ndarray[Any, Any], size: int) -> Any:
-    """Return ``size`` rows, where row i is the union of all ``rows[j]`` with ``to[j] == i``."""
+def unite_rows_at(rows: csr_array, to: np.ndarray[Any, Any], size: int) -> Any:
+    """Return the index sets after elements were added up, as CSR with ``size`` rows.
+
+    Row i is the union of all ``rows[j]`` with ``to[j] == i``.
+    """
     from scipy import sparse
 
     here = np.arange(rows.shape[0])
@@ -451,17 +467,21 @@ def stacked(parts: Sequence[Any], first: csr_array) -> Any:
 
 
 def broadcast(value: Sets, shape: Size) -> Any:
-    """Return the index sets, as CSR, of a value that is broadcast to ``shape``."""
-    return value.rows if value.shape == shape else value.rows[places(value.shape, shape)]
+    """Return the index sets of a value after it is broadcast to ``shape``, as a CSR matrix."""
+    return value.rows if value.shape == shape else value.rows[source_places(value.shape, shape)]
 
 
-def along(value: Sets, axes: tuple[int, ...]) -> Sets:
-    """Return the unions of the index sets along ``axes``, which stay in the shape with length 1."""
+def unite_along(value: Sets, axes: tuple[int, ...]) -> Sets:
+    """Return the index sets of a sum over ``axes``, which stay in the shape with length 1."""
     shape = tuple(1 if i in axes else n for i, n in enumerate(value.shape))
-    return Sets(shape, added_up(value.rows, places(shape, value.shape), math.prod(shape)))
+    return Sets(
+        shape, unite_rows_at(value.rows, source_places(shape, value.shape), math.prod(shape))
+    )
 
 
-def from_left(rows: csr_array, m: int, k: int, n: int, other: np.ndarray[Any, Any] | None) -> Any:
+def rows_from_left(
+    rows: csr_array, m: int, k: int, n: int, other: np.ndarray[Any, Any] | None
+) -> Any:
     """Return, as CSR, the part of the index sets of x1 @ x2 that comes from x1.
 
     rows : the sets of x1, of shape (m, k).  n : the number of columns of x2.  other : the data of x2 if
@@ -473,7 +493,9 @@ def from_left(rows: csr_array, m: int, k: int, n: int, other: np.ndarray[Any, An
     return csr(sparse.kron(sparse.eye_array(m), factor, format="csr").astype(np.int32) @ rows)
 
 
-def from_right(rows: csr_array, m: int, k: int, n: int, other: np.ndarray[Any, Any] | None) -> Any:
+def rows_from_right(
+    rows: csr_array, m: int, k: int, n: int, other: np.ndarray[Any, Any] | None
+) -> Any:
     """Return, as CSR, the part of the index sets of x1 @ x2 that comes from x2.
 
     rows : the sets of x2, of shape (k, n).  m : the number of rows of x1.  other : the data of x1 if x1
@@ -486,14 +508,16 @@ def from_right(rows: csr_array, m: int, k: int, n: int, other: np.ndarray[Any, A
 
 
 def transposed(x: Sets | np.ndarray[Any, Any]) -> Any:
-    """Return a value with its last two axes exchanged: index sets or NumPy data."""
+    """Return a matrix operand with its last two axes exchanged: its index sets, or a constant's data."""
     if not isinstance(x, Sets):
         return x.swapaxes(-2, -1)
     at = np.arange(math.prod(x.shape)).reshape(x.shape).swapaxes(-2, -1)
     return Sets(at.shape, x.rows[at.reshape(-1)])
 
 
-def many_products(first: Sets | np.ndarray[Any, Any], second: Sets | np.ndarray[Any, Any]) -> Sets:
+def stacked_products(
+    first: Sets | np.ndarray[Any, Any], second: Sets | np.ndarray[Any, Any]
+) -> Sets:
     """Return the index sets of a matrix product of which an operand has more than two dimensions.
 
     Each element depends on a row of ``first`` and a column of ``second``, also at zeros of a constant.
@@ -505,23 +529,23 @@ def many_products(first: Sets | np.ndarray[Any, Any], second: Sets | np.ndarray[
     parts = []
     for x, shape, axis in zip((first, second), wide, (-1, -2), strict=True):
         if isinstance(x, Sets):
-            whole = along(Sets(shape, x.rows), (len(shape) + axis,))
+            whole = unite_along(Sets(shape, x.rows), (len(shape) + axis,))
             parts.append(broadcast(whole, product))
     gone = ({len(product) - 2} if one else set()) | ({len(product) - 1} if two else set())
-    return Sets(tuple(n for i, n in enumerate(product) if i not in gone), united(parts))
+    return Sets(tuple(n for i, n in enumerate(product) if i not in gone), unite_rows(parts))
 
 
 # --- positions of elements ----------------------------------------------------------------------------
-def places(shape: Size, wider: Size) -> Any:
-    """Return for each element of the shape ``wider`` the flat index of the element that it repeats.
+def source_places(shape: Size, wider: Size) -> Any:
+    """Return, for an array of ``shape`` that is broadcast to ``wider``, where each element comes from.
 
-    ``shape`` is broadcast to ``wider``.
+    The result has the flat index of the element in the array, for each element of the broadcast array.
     """
     numbers = np.arange(math.prod(shape)).reshape(shape)
     return np.broadcast_to(numbers, wider).reshape(-1)
 
 
-def walked(shape: Size, path: Path) -> Any:
+def view_places(shape: Size, path: Path) -> Any:
     """Return, for each element of a view, its flat index in the viewed Array.
 
     shape : the shape of the viewed Array.  path : the path of the view.  Raise Unknown if the path has a
@@ -534,14 +558,14 @@ def walked(shape: Size, path: Path) -> Any:
     return np.asarray(walk_path(np.arange(math.prod(shape)).reshape(shape), steps, numpy_namespace))
 
 
-def normal_axes(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
+def nonnegative_axes(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(ndim))
     return tuple(i % ndim for i in (axis if isinstance(axis, tuple | list) else (axis,)) if ndim)
 
 
 def host(data: Any) -> Any:
-    """Return data of a record as a NumPy array; raise Unknown for batched data."""
+    """Return data that a record keeps as a NumPy array; raise Unknown for batched data."""
     if type(data) is Batched:
         raise Unknown
     return np.asarray(storage_of(data).host(data) if type(data) in STORAGES else data)

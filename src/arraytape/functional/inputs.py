@@ -20,7 +20,7 @@ from .._array.views import current
 from .._record.plan import Record
 from .._record.stack import recorders
 from .._storage.storage import storage_of
-from .._tape.arguments import differentiable, left_in
+from .._tape.arguments import advice_on_last_exit, differentiable
 from .._tape.tape import GradientTape
 from .._util import nest
 from .._util.array_types import RawArray
@@ -37,13 +37,13 @@ IS_ARRAY, IS_NDARRAY, IS_NUMBER = 0, 1, 2
 class Inputs:
     """The arguments of one call of a function that is to be differentiated.
 
-    args : the arguments for the call of the function, with recorded copies at the positions ``argnums``.
-    chosen : these copies: the argument if ``argnums`` is an int, else a tuple of arguments.
-    given : the arguments of the user from which these copies were made, in the same nesting.
-    kinds : the kind of each leaf of ``chosen`` (IS_ARRAY, ...); None if all leaves are Arrays.
+    args : the arguments for the call of the function, with copies at the positions ``argnums``.
+    chosen : these copies: one argument if ``argnums`` is an int, else a tuple of arguments.
+    given : the user's arguments from which these copies were made, in the same nesting.
+    kinds : the kind of each leaf of ``given`` (IS_ARRAY, ...); None if all leaves are Arrays.
 
-    caller : the name of the public function, for error messages.  holes : True if None is allowed as a
-    leaf next to Arrays, as for an absent bias of a model.
+    caller : the name of the public function, for error messages.
+    holes : True if None is allowed as a leaf next to Arrays, as for an absent bias of a model.
 
     Each call needs its own copies, because in nested derivatives one Array can be two variables.  In
     grad(lambda x: x * grad(lambda y: x + y)(x))(x), the inner gradient is 1.  Without a copy, y would be
@@ -60,10 +60,10 @@ class Inputs:
         taken = positions(caller, argnums, len(args))
         several, chosen, kinds = list(args), [], []
         for n in taken:
-            parts, found = taken_in(caller, n, args[n], holes)
+            parts, found = copy_argument(caller, n, args[n], holes)
             kinds += found
             several[n] = nest.pack_nesting(args[n], parts)
-            chosen.append(container_like(args[n], several[n]))
+            chosen.append(separate_container(args[n], several[n]))
         self.args = tuple(several)
         self.chosen: Any = tuple(chosen)
         self.given: Any = tuple([args[n] for n in taken])
@@ -72,27 +72,30 @@ class Inputs:
         self.kinds = kinds if any(kinds) else None
 
     def gradient(self, found: Any) -> Any:
-        """Return gradients with each leaf converted to the kind of its input.
+        """Return gradients as the user gets them: NumPy data for arguments that were NumPy data.
 
         found : the gradients as Arrays, in the nesting of ``chosen``.
         """
         if self.kinds is None:
             return found
         pairs = zip(nest.leaves(found), self.kinds, strict=True)
-        return nest.pack_nesting(self.given, [given_out(x, kind) for x, kind in pairs])
+        return nest.pack_nesting(self.given, [convert_to_kind(x, kind) for x, kind in pairs])
 
     def value(self, y: Any) -> Any:
-        """Return the function's result y, as NumPy data if the arguments ``given`` hold no Array."""
+        """Return the function's result y as the user gets it: NumPy data if ``given`` holds no Array."""
         if self.kinds is None:
             return y
         pairs = zip(nest.leaves(self.chosen), self.kinds, strict=True)
-        return y if any(k == IS_ARRAY for x, k in pairs if x is not None) else in_numpy(y)
+        return y if any(k == IS_ARRAY for x, k in pairs if x is not None) else to_numpy_data(y)
 
 
-def container_like(structure: Any, packed: Any) -> Any:
-    """Return another container with the same Arrays, since a function may put others into ``packed``.
+def separate_container(structure: Any, packed: Any) -> Any:
+    """Return another container with the Arrays of ``packed``, an argument of the user's function.
 
+    The function may put other Arrays into ``packed``; gradients are those of the original Arrays.
     Return ``packed`` itself if it is an Array, or if a container of its class copies its Arrays.
+
+    structure : a nesting like ``packed``.
     """
     if isinstance(packed, Array):
         return packed
@@ -133,7 +136,7 @@ def positions(caller: str, argnums: ArgNums, count: int) -> list[int]:
     return taken
 
 
-def taken_in(caller: str, n: int, arg: Any, holes: bool) -> tuple[list[Any], list[int]]:
+def copy_argument(caller: str, n: int, arg: Any, holes: bool) -> tuple[list[Any], list[int]]:
     """Return copies of an argument's leaves as Arrays, and the kind of each leaf (IS_ARRAY, ...).
 
     n : the position of the argument.  holes : True if leaves of None are allowed next to other leaves;
@@ -193,10 +196,10 @@ def leaf_kind(caller: str, n: int, leaf: Any, arg: Any) -> int:
     )
 
 
-def given_again(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the arguments, with Arrays in place of floats and floating-point NumPy arrays.
+def arguments_for_rerun(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the user's arguments with Arrays in place of floats and floating-point NumPy arrays.
 
-    ``Again`` calls f with these arguments once more, to check f's derivative by finite differences.
+    A ``Rerun`` calls f with these arguments once more, to check f's derivative by finite differences.
     """
 
     def as_array(leaf: Any) -> Any:
@@ -208,10 +211,11 @@ def given_again(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 # --- conversion of results to NumPy data --------------------------------------------------------------
-def given_out(x: Any, kind: int) -> Any:
-    """Convert an Array to a NumPy array if ``kind`` is IS_NDARRAY, to a NumPy scalar if it is IS_NUMBER.
+def convert_to_kind(x: Any, kind: int) -> Any:
+    """Return the Array x, a gradient, in the kind of the user's argument.
 
-    Return x itself if ``kind`` is IS_ARRAY, or if ``numpy_data`` must not convert x.
+    That is a NumPy array if ``kind`` is IS_NDARRAY, and a NumPy scalar if it is IS_NUMBER.  Return x
+    itself if ``kind`` is IS_ARRAY, or if ``numpy_data`` must not convert x.
     """
     data = None if kind == IS_ARRAY else numpy_data(x)
     if data is None:
@@ -219,7 +223,7 @@ def given_out(x: Any, kind: int) -> Any:
     return data[()] if kind == IS_NUMBER else data
 
 
-def in_numpy(value: Any) -> Any:
+def to_numpy_data(value: Any) -> Any:
     """Return a result with NumPy arrays in place of Arrays, and NumPy scalars for 0-d Arrays.
 
     Arrays that ``numpy_data`` must not convert stay Arrays, for example those that a tape follows.
@@ -237,8 +241,8 @@ def numpy_data(x: Array, ends_trace: str = "") -> np.ndarray[Any, Any] | None:
     An Array that a recorder follows must not be converted, since NumPy data would be a constant to the
     recorder.  The same holds inside vmap and inside a trace for replay.
 
-    ends_trace : if not "", traced data is converted nevertheless, and the trace cannot be replayed for
-    the reason that this text states.
+    ends_trace : "", or a clause with the reason why the caller needs NumPy data even in a trace.  Then
+    traced data is converted, and the trace cannot be replayed for this reason.
     """
     value_id, data = current(x)
     storage = storage_of(data)
@@ -252,7 +256,7 @@ def numpy_data(x: Array, ends_trace: str = "") -> np.ndarray[Any, Any] | None:
 
 
 # --- checks -------------------------------------------------------------------------------------------
-def with_doubts(tape: GradientTape) -> GradientTape:
+def collect_doubts(tape: GradientTape) -> GradientTape:
     """Make a tape collect its findings on untracked conversions as Doubts, and return the tape.
 
     A Doubt is a possibly lost part of a derivative, which ``settle_doubts`` checks before it reports
@@ -263,7 +267,7 @@ def with_doubts(tape: GradientTape) -> GradientTape:
 
 
 def check_function(caller: str, f: Any, **flags: Any) -> None:
-    """Raise TypeError if f is not callable or a flag is no bool."""
+    """Raise TypeError if f is not callable, or a keyword argument (a flag of the user) is no bool."""
     for name, flag in flags.items():
         if not isinstance(flag, bool | np.bool):
             raise TypeError(
@@ -298,8 +302,8 @@ def check_sequences(caller: str, **given: Any) -> None:
             )
 
 
-def with_aux(caller: str, y: RawArray) -> tuple[Any, Any]:
-    """Return ``y``, which a function returned; raise TypeError unless y is a tuple (result, aux)."""
+def checked_aux_pair(caller: str, y: RawArray) -> tuple[Any, Any]:
+    """Return ``y``, a user's function's result; raise TypeError unless it is a tuple (result, aux)."""
     if not isinstance(y, tuple) or len(y) != 2:
         raise TypeError(
             f"{caller}: with has_aux=True the function must give a tuple (result, aux), got "
@@ -333,12 +337,12 @@ def checked_arrays(
 
 
 def wrong_result(caller: str, advice: str, fact: str, records: Sequence[Record]) -> TypeError:
-    """Return the error that a function's result is no Array, or none that has a derivative.
+    """Return the error for a function whose result is no Array, or an Array without a derivative.
 
     advice, fact : clauses that say what to do and what the result is.  If ``records`` have an untracked
     conversion, the message has other advice: how to avoid it.
     """
-    left = left_in(records)
+    left = advice_on_last_exit(records)
     if left is None:
         return TypeError(f"{caller}: {advice}; {fact} [at {user_line()}]")
     return TypeError(

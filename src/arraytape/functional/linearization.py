@@ -19,7 +19,7 @@ from .._tape.jacobian import (
     batched_seeds,
     compute_jacobian,
     lacks_batched_form,
-    largest_of,
+    largest_kept_size,
     rows_at_once,
     rows_in,
     unit_seed,
@@ -28,7 +28,7 @@ from .._tape.tape import GradientTape
 from .._util import nest
 from .._util.array_types import RawArray
 from ..ops.creation_functions import asarray
-from .inputs import Function, Inputs, checked_arrays, with_aux
+from .inputs import Function, Inputs, checked_arrays, checked_aux_pair
 
 ZERO = UnconnectedGradients.ZERO
 # ``jacobian`` uses forward mode if the results have at least MANY elements, and TALL times as many as
@@ -39,7 +39,7 @@ Tangents = Sequence[Array | None]  # one for each input; None for an input that 
 
 
 class Linearization:
-    """One run of a function on a persistent tape, for any number of JVPs and VJPs.
+    """One recorded run of a user's function, from which any number of JVPs and VJPs are computed.
 
     value : the function's result.  aux : the second element of the result with ``has_aux``, else None.
     arrays : the leaves of ``inputs.chosen``: the Arrays to differentiate with respect to.
@@ -68,7 +68,7 @@ class Linearization:
         with self.tape:
             self.tape.watch(inputs.chosen)
             y = f(*inputs.args, **(keywords or {}))
-            self.value, self.aux = with_aux(caller, y) if has_aux else (y, None)
+            self.value, self.aux = checked_aux_pair(caller, y) if has_aux else (y, None)
             self.results = checked_arrays(caller, "result", self.value, self.recording.records)
             if outlives:
                 self.results = [private_handle(part) for part in self.results]
@@ -83,7 +83,8 @@ class Linearization:
     def pull_sums(self, cotangents: Sequence[Array]) -> list[Array]:
         """Return the VJP for cotangents of the results; elements whose cotangent is 0 contribute 0.
 
-        In ``pull`` the product of a cotangent of 0 and an infinite derivative is NaN.
+        In ``pull`` the product of a cotangent of 0 and an infinite derivative is NaN.  The rows of a
+        sparse Jacobian need 0, since a cotangent of 0 means that a row is not in the product.
         """
         recording = self.recording
         request = Differentiation(recording, self.results, self.arrays)
@@ -103,7 +104,10 @@ class Linearization:
         ]
 
     def pushed_tangents(self, tangents: Tangents) -> list[Array | None]:
-        """Return the derivative of each result, or None if the result does not depend on the inputs."""
+        """Compute the JVP from the records of the run: the derivative of each result.
+
+        The derivative is None for a result that does not depend on the inputs.
+        """
         forward = ForwardPass()
         with active(REPLAY):
             for x, t in zip(self.arrays, tangents, strict=True):
@@ -112,7 +116,7 @@ class Linearization:
                     forward.tangents[source] = asarray(t, copy=True)
                     forward.known.add(source)
             for record in self.recording.records:
-                if concerns(forward, record):
+                if has_moving_input(forward, record):
                     forward.record(record)
             return [forward.tangent_of_target(y) for y in self.results]
 
@@ -144,8 +148,8 @@ class Linearization:
 
         Return False if an array is complex, or if products cannot be computed in batches.
         """
-        results = elements(self.results)
-        if results < MANY or results < TALL * elements(self.arrays):
+        results = total_elements(self.results)
+        if results < MANY or results < TALL * total_elements(self.arrays):
             return False
         real = all(x.dtype.kind == "f" for x in (*self.arrays, *self.results))
         return real and self.batches()
@@ -155,13 +159,14 @@ class Linearization:
 
         The rules and hooks of users may fail on batched data, so there must be none.
         """
-        return not self.recording.hooks and largest_of(self.recording.records) is not None
+        return not self.recording.hooks and largest_kept_size(self.recording.records) is not None
 
     def largest_followed(self) -> int:
-        """Return the number of elements of the largest value that depends on the inputs in the records.
+        """Return the number of elements of the largest recorded value that depends on the inputs.
 
-        Inputs of an op with a joint rule (one rule for all inputs) count even if not followed, because
-        the rule may compute cotangents for all inputs.
+        A pass needs so many elements for each row or column that it computes.  Inputs of an op with a
+        joint rule (one rule for all inputs) count even if not followed, because the rule may compute
+        cotangents for all inputs.
         """
         known = self.recording.known
         sizes = [part.size for part in (*self.arrays, *self.results)]
@@ -201,7 +206,10 @@ class Linearization:
         ]
 
     def columns_of(self, at: int, chunk_size: int | None) -> list[Array]:
-        """Return the Jacobian of each result with respect to the input ``arrays[at]``."""
+        """Return the Jacobian of each result with respect to the input ``arrays[at]``, by forward mode.
+
+        chunk_size : the largest number of columns that one pass computes, or None.
+        """
         xp: Any = namespace()
         x = self.arrays[at]
         shapes = [tuple(y.shape) + tuple(x.shape) for y in self.results]
@@ -227,15 +235,19 @@ class Linearization:
             step = chunk_size or rows_at_once(self.largest_followed())
             try:
                 starts = range(0, rows, step)
-                chunks = [self.many(at, start, min(start + step, rows)) for start in starts]
+                chunks = [
+                    self.push_unit_vectors(at, start, min(start + step, rows)) for start in starts
+                ]
                 return [xp.concat(parts) for parts in zip(*chunks, strict=True)]
             except Exception as error:
                 if not lacks_batched_form(error):
                     raise
-        single = [self.push(self.moving(at, unit_seed(self.arrays[at], i, 1))) for i in range(rows)]
+        single = [
+            self.push(self.tangents_for(at, unit_seed(self.arrays[at], i, 1))) for i in range(rows)
+        ]
         return [xp.stack(parts) for parts in zip(*single, strict=True)]
 
-    def many(self, at: int, start: int, stop: int) -> list[Array]:
+    def push_unit_vectors(self, at: int, start: int, stop: int) -> list[Array]:
         """Return the derivatives of each result along some unit vectors of the input ``arrays[at]``.
 
         One batched pass computes them for the unit vectors ``start`` to ``stop - 1``, which the first
@@ -244,24 +256,24 @@ class Linearization:
         axis_id = new_axis_id()
         with active(axis_id):
             found = self.push(
-                self.moving(at, batched_seeds(self.arrays[at], axis_id, start, stop, 1))
+                self.tangents_for(at, batched_seeds(self.arrays[at], axis_id, start, stop, 1))
             )
             return [rows_in(part, axis_id, stop - start) for part in found]
 
-    def moving(self, at: int, tangent: Array) -> Tangents:
+    def tangents_for(self, at: int, tangent: Array) -> Tangents:
         """Return tangents for all inputs: ``tangent`` for ``arrays[at]``, and None for all others."""
         tangents: list[Array | None] = [None] * len(self.arrays)
         tangents[at] = tangent
         return tangents
 
 
-def concerns(forward: ForwardPass, record: Record) -> bool:
-    """Return True if an input of a record has a tangent, or lacks one because an op has no JVP rule."""
+def has_moving_input(forward: ForwardPass, record: Record) -> bool:
+    """Return True if an input of a record has a tangent, or an error for a missing JVP in its place."""
     tangents, missing = forward.tangents, forward.missing
     return any(value_id in tangents or value_id in missing for value_id in inputs_of(record))
 
 
-def elements(arrays: Sequence[Array]) -> int:
+def total_elements(arrays: Sequence[Array]) -> int:
     total = 0
     for x in arrays:
         total += x._data.size

@@ -18,15 +18,15 @@ from .doubts import settle_doubts
 from .inputs import (
     Function,
     Inputs,
+    arguments_for_rerun,
     check_function,
     check_sequences,
     checked_arrays,
-    given_again,
-    with_aux,
+    checked_aux_pair,
     without_aux,
 )
 from .linearization import ZERO, Linearization
-from .verify import Again, inner, xp_like
+from .verify import Rerun, inner_product, xp_like
 
 
 def jvp(
@@ -80,7 +80,7 @@ def jvp(
     >>> print(y, slope)
     [1. 4.] [ 2. -4.]
     """
-    inputs, y, found, aux = pushed("jvp", f, primals, tangents, has_aux, verify)
+    inputs, y, found, aux = forward_products("jvp", f, primals, tangents, has_aux, verify)
     if inputs.kinds is not None:
         y, found, aux = inputs.value(y), inputs.value(found), inputs.value(aux)
     return (y, found, aux) if has_aux else (y, found)
@@ -141,14 +141,18 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False, verify: bool = False)
         def weights() -> list[Any]:
             return nest.leaves_like(run.value, cotangent, "cotangent", numbers=True)
 
-        def again() -> Again:
-            return Again(without_aux(f, has_aux), given_again(primals), every, {}, weights())
+        def again() -> Rerun:
+            return Rerun(
+                without_aux(f, has_aux), arguments_for_rerun(primals), every, {}, weights()
+            )
 
         def slope(v: Sequence[Array]) -> Any:
-            return inner(nest.leaves(found), v)
+            return inner_product(nest.leaves(found), v)
 
         if run.doubts:
-            settle_doubts(run.doubts, "vjp", again, lambda: inner(weights(), run.results), slope)
+            settle_doubts(
+                run.doubts, "vjp", again, lambda: inner_product(weights(), run.results), slope
+            )
         if verify:
             again().check("vjp", slope)
         return tuple(inputs.gradient(found))
@@ -212,8 +216,8 @@ def linearize(
         moving = [tangent_of(x, t) for t, x in zip(given, run.arrays, strict=True)]
         found = nest.pack_nesting(run.value, run.push(moving))
 
-        def again() -> Again:
-            return Again(without_aux(f, has_aux), given_again(primals), every, {})
+        def again() -> Rerun:
+            return Rerun(without_aux(f, has_aux), arguments_for_rerun(primals), every, {})
 
         if run.doubts:
             settle_doubts(
@@ -276,7 +280,7 @@ def hvp(
     """
     check_sequences("hvp", primals=primals, tangents=tangents)
     gradient = grad(f, range(len(primals)))
-    inputs, _, product, _ = pushed("hvp", gradient, primals, tangents, False, verify)
+    inputs, _, product, _ = forward_products("hvp", gradient, primals, tangents, False, verify)
     return tuple(inputs.gradient(product))
 
 
@@ -389,8 +393,8 @@ def gauss_newton_product(
     run = Linearization(caller, f, inputs)
     pushed = run.push(moving)
 
-    def again() -> Again:
-        return Again(f, given_again(tuple(primals)), range(len(primals)), {})
+    def again() -> Rerun:
+        return Rerun(f, arguments_for_rerun(tuple(primals)), range(len(primals)), {})
 
     if run.doubts:
         settle_doubts(run.doubts, caller, again, lambda: run.results, lambda v: pushed, moving)
@@ -402,11 +406,14 @@ def gauss_newton_product(
 
 
 def curvature(loss: Function, y: RawArray, direction: Any) -> list[Array]:
-    """Return the product of the Hessian of ``loss`` at y with ``direction``, as a list of leaves."""
+    """Return the product of the Hessian of ``loss`` at y with ``direction``, as a list of leaves.
+
+    direction : a nesting of Arrays like y.
+    """
     return nest.leaves(hvp(loss, (y,), (direction,))[0])
 
 
-def pushed(
+def forward_products(
     caller: str,
     f: Function,
     primals: Sequence[Any],
@@ -414,9 +421,12 @@ def pushed(
     has_aux: bool,
     verify: bool,
 ) -> tuple[Inputs, Any, Any, Any]:
-    """Return the Inputs, f's result, its derivative along ``tangents``, and aux (None without aux).
+    """Run f under a ForwardAccumulator, for ``jvp`` and ``hvp``, whose parameters these are.
 
-    The results are Arrays, also for primals that are NumPy data.
+    Return the Inputs, f's result, its derivative along ``tangents``, and aux (None without aux).  Result
+    and derivative are Arrays, also for primals that are NumPy data.
+
+    caller : the name of the public function, for error messages.
     """
     check_function(caller, f, verify=verify, has_aux=has_aux)
     check_sequences(caller, primals=primals, tangents=tangents)
@@ -426,12 +436,12 @@ def pushed(
     doubts = accumulator._doubts = []
     with accumulator:
         y = f(*inputs.args)
-        y, aux = with_aux(caller, y) if has_aux else (y, None)
+        y, aux = checked_aux_pair(caller, y) if has_aux else (y, None)
     checked_arrays(caller, "result", y, accumulator._pass.after)
     found = accumulator.jvp(y, unconnected_gradients=ZERO)
 
-    def again() -> Again:
-        return Again(without_aux(f, has_aux), given_again(tuple(primals)), every, {})
+    def again() -> Rerun:
+        return Rerun(without_aux(f, has_aux), arguments_for_rerun(tuple(primals)), every, {})
 
     if doubts or verify:
         given = nest.leaves_like(inputs.chosen, tuple(tangents), "tangents", numbers=True)

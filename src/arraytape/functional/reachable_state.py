@@ -72,7 +72,10 @@ UNKNOWN = object()  # marks a name, slot or closure cell that has no value
 
 
 class Unrepeatable(Exception):
-    """The error for a function that must not run again, because its side effects cannot be undone."""
+    """The error for a function that must not run again, because its side effects cannot be undone.
+
+    The message is a clause about the function ("it has an array in a file").
+    """
 
 
 class ReachableState:
@@ -136,7 +139,7 @@ class ReachableState:
         self.kept.append(put_back_random(np.random.get_state, np.random.set_state))
 
     def keep_contents(self, thing: Any) -> Iterable[Any]:
-        """Save the contents of one object, and return the objects that it refers to.
+        """Save the contents of one object, of any type, and return the objects that it refers to.
 
         No call here may run a method of a user's class, which could have side effects.  So types are
         tested by ``issubclass(type(thing), ...)``, as ``isinstance`` reads ``__class__``.  ``getattr``,
@@ -164,9 +167,11 @@ class ReachableState:
         return [*self.parts_of_c_types(thing, kind), *self.keep_attributes(thing)]
 
     def parts_of_c_types(self, thing: Any, kind: type) -> Iterable[Any]:
-        """Return the objects to which an object refers by fields of a C type, not by attributes.
+        """Return the objects to which an instance of a C type refers, other than by attributes.
 
         Raise Unrepeatable if the instance may have state that Python code cannot save.
+
+        thing, kind : the object and its type.
         """
         if issubclass(kind, REFERRING):
             return gc.get_referents(thing)
@@ -297,7 +302,8 @@ class ReachableState:
         return [*found, type(thing)]
 
 
-# --- functions that save one object and return its restorer -------------------------------------------
+# --- functions that save one object and return its restorer ---------------------------------------
+# A restorer restores the contents of the object, and returns True if they had changed.
 def put_back_random(get: Callable[[], Any], set_: Callable[[Any], Any]) -> Callable[[], bool]:
     before = get()
 
@@ -311,7 +317,7 @@ def put_back_random(get: Callable[[], Any], set_: Callable[[Any], Any]) -> Calla
 
 
 def count_bases(data: np.ndarray[Any, Any]) -> int:
-    """Return how many arrays lie between an array and the owner of its memory, the owner included."""
+    """Return the number of arrays between an array and the owner of its memory, the owner included."""
     count = 0
     while isinstance(data.base, np.ndarray):
         data, count = data.base, count + 1
@@ -423,9 +429,9 @@ def objects_of(data: np.ndarray[Any, Any]) -> list[Any]:
 
 
 def may_be_locked(data: np.ndarray[Any, Any]) -> bool:
-    """Return True if NumPy owns the memory of an array.
+    """Return True if an array can be made read-only for a run, and writeable again afterwards.
 
-    Only then may its ``writeable`` flag be set to True again.
+    NumPy allows the latter only if it owns the memory of the array.
     """
     while isinstance(data.base, np.ndarray):
         data = data.base
@@ -599,7 +605,7 @@ def kept_lock(lock: _thread.LockType | _thread.RLock) -> Callable[[], bool]:
 
 
 def is_standard(thing: Any) -> bool:
-    """Return True if an object is stdout or stderr, whose state runs do not change: see Discarding."""
+    """Return True if an object is stdout or stderr, to which a run does not write (``Discarding``)."""
     return any(thing is one for one in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__))
 
 

@@ -31,9 +31,16 @@ from ..ops.creation_functions import asarray
 from .derivatives import check_real, grad
 from .doubts import settle_doubts
 from .index_sets import IndexSets, Sets, csr
-from .inputs import Function, Inputs, check_chunk_size, check_function, given_again, numpy_data
+from .inputs import (
+    Function,
+    Inputs,
+    arguments_for_rerun,
+    check_chunk_size,
+    check_function,
+    numpy_data,
+)
 from .linearization import Linearization
-from .verify import Again, host
+from .verify import Rerun, host
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -97,7 +104,7 @@ def sparse_jacobian(
     array([[-1.,  4.,  0.],
            [ 0., -1.,  6.]])
     """
-    return sparse_of("sparse_jacobian", f, structure, argnums, chunk_size)
+    return sparse_derivative("sparse_jacobian", f, structure, argnums, chunk_size)
 
 
 def sparse_hessian(
@@ -146,15 +153,16 @@ def sparse_hessian(
            [0., 4., 0.]])
     """
     check_function("sparse_hessian", f)
-    return sparse_of("sparse_hessian", grad(f, argnums), structure, argnums, chunk_size)
+    return sparse_derivative("sparse_hessian", grad(f, argnums), structure, argnums, chunk_size)
 
 
-def sparse_of(
+def sparse_derivative(
     caller: str, f: Function, structure: Any, argnums: int, chunk_size: int | None
 ) -> Callable[..., Any]:
-    """Return a function that computes the Jacobian of f as a sparse matrix: see ``sparse_jacobian``.
+    """Return a function that computes the Jacobian of f as a sparse matrix.
 
     caller : the name of the public function, for error messages.
+    The other parameters are those of ``sparse_jacobian``.
     """
     check_function(caller, f)
     check_chunk_size(caller, chunk_size)
@@ -182,21 +190,21 @@ def sparse_of(
             )
         if shape not in known:
             known[shape] = Colouring.of(structure_of(run) if given is None else given)
-        matrix, missed = compressed(caller, run, known[shape], chunk_size)
+        matrix, missed = matrix_from_products(caller, run, known[shape], chunk_size)
         # Extend the structure: f may have taken another branch, key or permutation than before.
         if missed and given is None:
             known[shape] = Colouring.of(csr(known[shape].pattern + structure_of(run)))
-            matrix, missed = compressed(caller, run, known[shape], chunk_size)
+            matrix, missed = matrix_from_products(caller, run, known[shape], chunk_size)
         if missed:
             raise ValueError(
                 f"{caller}: the structure lacks the entry {missed}, where the matrix is not 0 "
                 f"[at {user_line()}]; add the entry, or leave out structure="
             )
 
-        def again() -> Again:
-            return Again(flat, given_again(args), argnums, keywords)
+        def again() -> Rerun:
+            return Rerun(flat, arguments_for_rerun(args), argnums, keywords)
 
-        # ``wraps`` makes f's code the key of the verdict: see ``code_of`` in ``doubts``.
+        # ``wraps``, because ``settle_doubts`` remembers its results by the code of f.
         @functools.wraps(f)
         def flat(*args: Any, **keywords: Any) -> Any:
             return flat_results(nest.leaves(f(*args, **keywords)))
@@ -212,7 +220,7 @@ def sparse_of(
 
 
 def flat_results(results: Sequence[Array]) -> Any:
-    """Return a list that holds one vector, the elements of all results.
+    """Return a list with one vector: the elements of all results of a function, in order.
 
     The sparse Jacobian is the derivative of this vector.
     """
@@ -249,12 +257,12 @@ class Colouring(NamedTuple):
         in_rows = np.diff(pattern.indptr)
         in_columns = np.bincount(pattern.indices, minlength=pattern.shape[1])
         by_rows = by_rows or bool(2 * in_rows.max(initial=0) >= in_columns.max(initial=0))
-        colours = greedy(pattern.T.tocsr() if by_rows else pattern)
+        colours = greedy_colours(pattern.T.tocsr() if by_rows else pattern)
         return cls(pattern, colours, int(colours.max(initial=-1)) + 1, by_rows)
 
 
-def greedy(pattern: csr_array) -> Any:
-    """Return the colour of each column; two columns with entries in one row differ in colour.
+def greedy_colours(pattern: csr_array) -> Any:
+    """Return a colour, a number from 0, for each column; columns with entries in one row differ.
 
     Each column gets its own colour if colours for more than half of the columns are needed anyway, or
     if the search would need too much memory.
@@ -268,9 +276,9 @@ def greedy(pattern: csr_array) -> Any:
     colours = np.full(n, -1)
     for column in np.argsort(-degrees, kind="stable"):
         others = colours[meets.indices[meets.indptr[column] : meets.indptr[column + 1]]]
-        taken = np.zeros(others.size + 1, bool)
-        taken[others[(others >= 0) & (others < taken.size)]] = True
-        colours[column] = np.argmin(taken)
+        used = np.zeros(others.size + 1, bool)
+        used[others[(others >= 0) & (others < used.size)]] = True
+        colours[column] = np.argmin(used)
     return colours
 
 
@@ -299,7 +307,11 @@ def stacked_rows(parts: list[Any]) -> Any:
 
 
 def rows_of(sets: IndexSets, value_id: int, size: int) -> Any:
-    """Return the rows of ``structure_of`` for the result ``value_id``, which has ``size`` elements."""
+    """Return the structure's rows for one result, as CSR: the index sets of its elements.
+
+    sets : the index sets of all values.  value_id, size : the id and the number of elements of the
+    result.
+    """
     found = sets.held.get(value_id)
     if found is None:
         return sets.none(size)
@@ -309,13 +321,14 @@ def rows_of(sets: IndexSets, value_id: int, size: int) -> Any:
 
 
 # --- products -----------------------------------------------------------------------------------------
-def compressed(
+def matrix_from_products(
     caller: str, run: Linearization, colouring: Colouring, chunk_size: int | None
 ) -> tuple[Any, tuple[int, int] | None]:
-    """Return the sparse Jacobian, and the position of a nonzero entry outside the structure, or None.
+    """Compute the sparse Jacobian of a recorded run by products with the Jacobian.
 
-    One product per colour computes the entries.  To find entries outside, the Jacobian times a random
-    direction is compared with the sparse matrix times this direction.
+    Return the matrix, and the position of a nonzero entry outside the structure, or None.  One product
+    per colour computes the entries.  To find entries outside, the Jacobian times a random direction is
+    compared with the sparse matrix times this direction.
     """
     from scipy import sparse
 
@@ -328,16 +341,20 @@ def compressed(
     row, column = pattern.tocoo().coords
     entries = products[(colours[row], column) if by_rows else (colours[column], row)]
     if not by_rows and np.isnan(entries).any():  # only reverse mode can replace 0 * inf by 0
-        return compressed(caller, run, Colouring.of(pattern, by_rows=True), chunk_size)
+        return matrix_from_products(caller, run, Colouring.of(pattern, by_rows=True), chunk_size)
     matrix = sparse.csr_array((entries, (row, column)), shape=pattern.shape)
-    places = disagreeing(matrix.T if by_rows else matrix, directions[-1], products[-1])
+    places = rows_that_disagree(matrix.T if by_rows else matrix, directions[-1], products[-1])
     return matrix, entry_outside(caller, run, colouring, places)
 
 
-def disagreeing(
+def rows_that_disagree(
     matrix: csr_array, direction: np.ndarray[Any, Any], product: np.ndarray[Any, Any]
 ) -> Any:
-    """Return the rows in which ``product`` and ``matrix @ direction`` differ by more than rounding."""
+    """Return the rows in which ``product`` and ``matrix @ direction`` differ by more than rounding.
+
+    In such a row, the matrix lacks an entry of the Jacobian.  product : the Jacobian times
+    ``direction``.
+    """
     eps = np.finfo(product.dtype).eps
     with Quiet():
         expected = matrix @ direction.astype(product.dtype)
@@ -361,7 +378,7 @@ def entry_outside(
     pattern = colouring.pattern.T.tocsr() if colouring.by_rows else colouring.pattern
     for start in range(0, len(places), SEEN_AT_ONCE):
         some = places[start : start + SEEN_AT_ONCE]
-        lines = lines_at(caller, run, some, pattern.shape[0], not colouring.by_rows)
+        lines = rows_or_columns(caller, run, some, pattern.shape[0], not colouring.by_rows)
         known = pattern[some].toarray().astype(bool)
         unsure = np.isnan(lines) & ~known
         # If by_rows, ``lines`` are columns, computed by forward mode.  There a NaN may be 0 * inf, for
@@ -370,7 +387,7 @@ def entry_outside(
             across = np.flatnonzero(unsure.any(axis=0))
             for at in range(0, len(across), SEEN_AT_ONCE):
                 few = across[at : at + SEEN_AT_ONCE]
-                lines[:, few] = lines_at(caller, run, few, pattern.shape[1], True)[:, some].T
+                lines[:, few] = rows_or_columns(caller, run, few, pattern.shape[1], True)[:, some].T
         outside = (lines != 0) & ~np.isnan(lines) & ~known
         if outside.any():
             line, at = (int(i) for i in np.argwhere(outside)[0])
@@ -379,7 +396,7 @@ def entry_outside(
     return None
 
 
-def lines_at(
+def rows_or_columns(
     caller: str, run: Linearization, places: np.ndarray[Any, Any], count: int, by_rows: bool
 ) -> Any:
     """Return some rows of the Jacobian, or some columns if ``by_rows`` is False, as NumPy data.
@@ -398,34 +415,42 @@ def products_with(
     by_rows: bool,
     chunk_size: int | None,
 ) -> Any:
-    """Return the Jacobian, or its transpose if ``by_rows``, times each direction, as NumPy data.
+    """Return the Jacobian, or its transpose if ``by_rows``, times each direction, as a NumPy array.
 
     directions : an array with one direction in each row.  The result has one product in each row.
+    chunk_size : the largest number of products that one pass computes, or None.
     """
     step = chunk_size or rows_at_once(run.largest_followed())
     pieces = [directions[i : i + step] for i in range(0, len(directions), step)]
     if run.batches():
         try:
-            return np.concatenate([many(caller, run, piece, by_rows) for piece in pieces])
+            return np.concatenate(
+                [products_at_once(caller, run, piece, by_rows) for piece in pieces]
+            )
         except Exception as error:
             if not lacks_batched_form(error):
                 raise
-    return np.stack([taken(caller, product(run, d, by_rows)) for d in directions])
+    return np.stack([products_in_numpy(caller, product(run, d, by_rows)) for d in directions])
 
 
-def many(caller: str, run: Linearization, directions: np.ndarray[Any, Any], by_rows: bool) -> Any:
-    """Return what ``products_with`` returns, computed by one pass over all directions (as in vmap)."""
+def products_at_once(
+    caller: str, run: Linearization, directions: np.ndarray[Any, Any], by_rows: bool
+) -> Any:
+    """Return the products with all ``directions``, computed by one pass on batched data, as in vmap.
+
+    The parameters are those of ``products_with``.
+    """
     axis_id = new_axis_id()
     with active(axis_id):
         found = product(run, directions, by_rows, axis_id)
         rows = [rows_in(part, axis_id, len(directions)) for part in found]
-    return taken(caller, rows, len(directions))
+    return products_in_numpy(caller, rows, len(directions))
 
 
 def product(
     run: Linearization, direction: np.ndarray[Any, Any], by_rows: bool, axis_id: int | None = None
 ) -> list[Array]:
-    """Return the Jacobian, or its transpose if ``by_rows``, times ``direction``, as a list of Arrays.
+    """Return the Jacobian of a run, or its transpose if ``by_rows``, times ``direction``, as Arrays.
 
     axis_id : None, or the id of a hidden axis for many directions at once.  Then the rows of
     ``direction`` are the directions, and the returned Arrays have the products along the hidden axis.
@@ -433,7 +458,7 @@ def product(
     moved = run.results if by_rows else run.arrays
     ends = np.cumsum([part.size for part in moved])[:-1]
     parts = [
-        hidden(values, like, axis_id)
+        directions_like(values, like, axis_id)
         for values, like in zip(np.split(direction, ends, axis=-1), moved, strict=True)
     ]
     if not by_rows:
@@ -441,8 +466,8 @@ def product(
     return run.pull_sums(parts)
 
 
-def hidden(values: np.ndarray[Any, Any], like: Array, axis_id: int | None) -> Array:
-    """Return ``values`` as an Array with the shape, dtype and device of ``like``.
+def directions_like(values: np.ndarray[Any, Any], like: Array, axis_id: int | None) -> Array:
+    """Return one or more directions, as rows of numbers, as an Array like the input or result ``like``.
 
     values : one flat direction, or a row for each direction; the rows become a hidden axis, as in vmap.
     axis_id : the id of the hidden axis, or None for one direction.
@@ -453,7 +478,7 @@ def hidden(values: np.ndarray[Any, Any], like: Array, axis_id: int | None) -> Ar
     return entered
 
 
-def taken(caller: str, parts: list[Array], count: int | None = None) -> Any:
+def products_in_numpy(caller: str, parts: list[Array], count: int | None = None) -> Any:
     """Return products as one NumPy array of shape (count, elements), or (elements,) if count is None.
 
     parts : one Array for each input or result; their elements are concatenated.  count : the length of

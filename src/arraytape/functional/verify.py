@@ -1,6 +1,6 @@
 """The check for ``verify=True``: it compares a derivative with finite differences of the function.
 
-The caller has computed the derivative along one direction.  ``Again`` evaluates the function at four
+The caller has computed the derivative along one direction.  ``Rerun`` evaluates the function at four
 points on that direction, and ``verified`` compares the central differences with the derivative.
 """
 
@@ -20,11 +20,13 @@ from .._util.errors import LostGradientError, see, user_line
 from .._util.options import unwrap_option
 
 SAME = 1e-3  # relative difference up to which two derivatives count as equal
-STEPS = (1.0, 0.5)  # steps of the differences, as multiples of ``unit(x)``
+STEPS = (1.0, 0.5)  # steps of the differences, as multiples of ``difference_step(x)``
 
 
-def direction(arrays: Sequence[Array]) -> list[Array]:
-    """Return a pseudorandom direction whose components have absolute values between 0.5 and 1.
+def random_direction(arrays: Sequence[Array]) -> list[Array]:
+    """Return a pseudorandom direction, an Array like each of ``arrays``, for finite differences.
+
+    The absolute values of its elements lie between 0.5 and 1.
 
     The direction is the same for all arrays of the same shapes.
     """
@@ -44,14 +46,15 @@ def verified(
     tangents: Sequence[Array],
     slope: Any,
 ) -> None:
-    """Raise LostGradientError if differences of f agree with each other, but not with ``slope``.
+    """Raise LostGradientError if finite differences of f show that the derivative ``slope`` is wrong.
 
     If differences with two steps disagree, as at a kink or in noise, no error is raised.
 
+    caller : the name of the public function, for the message.
     f : a function of the list of arrays that returns a nesting of Arrays.
     slope : the derivative of f along the tangents, in the nesting of f's result.
     """
-    small = min(unit(x) for x in arrays)
+    small = min(difference_step(x) for x in arrays)
     rows = [differences(f, arrays, tangents, size * small) for size in STEPS]
     for found, one, other in zip(host_leaves(slope), *rows, strict=True):
         scale = max(largest(one), largest(other))
@@ -67,13 +70,13 @@ def verified(
             )
 
 
-class Again:
-    """A user's function that can be evaluated again, with other values of some arguments.
+class Rerun:
+    """A user's function that finite differences evaluate again, with other values of some arguments.
 
     f, args, keywords : the function, and the arguments of the call that was differentiated.
-    arrays : the Arrays in the arguments at ``argnums``, which ``at`` replaces by others.
-    weights : None, or one Array for each leaf of f's result.  With weights, ``at`` returns the inner
-    product of the weights and f's result in place of the result.
+    arrays : the Arrays in the arguments at ``argnums``, which ``evaluate_at`` replaces by others.
+    weights : None, or one Array for each leaf of f's result.  With weights, ``evaluate_at`` returns the
+    inner product of the weights and f's result in place of the result.
     """
 
     def __init__(
@@ -91,15 +94,18 @@ class Again:
         self.leaves = [nest.leaves(args[n]) for n in self.positions]
         self.arrays = [x for part in self.leaves for x in part if x is not None]
 
-    def at(self, arrays: Sequence[Array]) -> Any:
-        """Return f's result, or its product with ``weights``, for ``arrays`` as arguments."""
+    def evaluate_at(self, arrays: Sequence[Array]) -> Any:
+        """Return f's result, or its inner product with ``weights``, for other values of its arguments.
+
+        arrays : one Array in place of each of ``self.arrays``.
+        """
         args, rest = list(self.args), iter(arrays)
         for n, leaves in zip(self.positions, self.leaves, strict=True):
             args[n] = nest.pack_nesting(
                 args[n], [None if x is None else next(rest) for x in leaves]
             )
         y = self.f(*args, **self.keywords)
-        return y if self.weights is None else inner(self.weights, nest.leaves(y))
+        return y if self.weights is None else inner_product(self.weights, nest.leaves(y))
 
     def check(
         self,
@@ -112,11 +118,11 @@ class Again:
         slope : a function that returns the derivative along a direction.
         tangents : the direction; a pseudorandom direction if None.
         """
-        v = direction(self.arrays) if tangents is None else list(tangents)
-        verified(caller, self.at, self.arrays, v, slope(v))
+        v = random_direction(self.arrays) if tangents is None else list(tangents)
+        verified(caller, self.evaluate_at, self.arrays, v, slope(v))
 
 
-def inner(a: Sequence[Any], b: Sequence[Any]) -> Any:
+def inner_product(a: Sequence[Any], b: Sequence[Any]) -> Any:
     """Return the real part of the inner product of two lists of Arrays."""
     xp: Any = namespace()
     total: Any = 0.0
@@ -128,7 +134,7 @@ def inner(a: Sequence[Any], b: Sequence[Any]) -> Any:
     return total
 
 
-def along(jacobians: Sequence[Array], v: Sequence[Array]) -> Any:
+def directional_derivative(jacobians: Sequence[Array], v: Sequence[Array]) -> Any:
     """Return the derivative of one result along v: the sum of ``jacobians[i]`` times ``v[i]``.
 
     jacobians : the result's Jacobian with respect to each input.  v : an Array for each input.
@@ -141,14 +147,14 @@ def along(jacobians: Sequence[Array], v: Sequence[Array]) -> Any:
 
 
 def xp_like(value: Any, like: Array) -> Array:
-    """Return a value as an Array with the dtype and device of ``like``."""
+    """Return a value, such as a tangent, as an Array with the dtype and device of ``like``."""
     xp: Any = namespace()
     found: Array = xp.asarray(value, dtype=like.dtype, device=like.device)
     return found
 
 
-def unit(x: Array) -> float:
-    """Return the step of differences: the cube root of the machine epsilon, times max(1, max |x|)."""
+def difference_step(x: Array) -> float:
+    """Return the step of finite differences at x: cbrt(machine epsilon) times max(1, max |x|)."""
     rounding = float(np.finfo(np.dtype(x.dtype)).eps)
     return math.cbrt(rounding) * max(1.0, largest(host(x)))
 
@@ -173,6 +179,7 @@ def host_leaves(structure: Any) -> list[Any]:
 
 
 def host(x: Array) -> Any:
+    """Return a copy of an Array's data as a NumPy array.  No tape records the conversion."""
     data = peek(x)
     return np.array(storage_of(data).host(data), copy=True)
 

@@ -1,7 +1,7 @@
 """``vmap``: maps a function over an axis of its arguments, by one run on batched data.
 
-``enter`` hides the mapped axis of each argument: inside the function, the Arrays have the shape of one
-example.  ``leave`` makes the hidden axis of each result visible again.
+``enter_mapped`` hides the mapped axis of each argument: inside the function, the Arrays have the shape
+of one example.  ``leave_mapped`` makes the hidden axis of each result visible again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .._util.errors import describe, short_repr, user_line
 from .._util.options import unwrap_option
 from ..ops.creation_functions import asarray
 from ..ops.manipulation_functions import concat, moveaxis
-from .inputs import check_chunk_size, in_numpy
+from .inputs import check_chunk_size, to_numpy_data
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -113,17 +113,21 @@ def vmap(
     def mapped_call(*args: Any, **keywords: Any) -> Any:
         axes = argument_axes(args, in_axes)
         leaves = [leaf for arg in args for leaf in nest.leaves(arg)]
-        given = [as_mapped(x, axis) for x, axis in zip(leaves, axes, strict=True)]
-        size = length_of(given, axes)
+        given = [array_if_mapped(x, axis) for x, axis in zip(leaves, axes, strict=True)]
+        size = count_examples(given, axes)
 
         def at_once(part: list[Any], size: int) -> tuple[Any, list[Array], list[Any]]:
             axis_id = new_axis_id()
             with active(axis_id), recorders_around(axis_id):
-                entered = [enter(x, axis, axis_id) for x, axis in zip(part, axes, strict=True)]
+                entered = [
+                    enter_mapped(x, axis, axis_id) for x, axis in zip(part, axes, strict=True)
+                ]
                 results = f(*nest.pack_nesting(list(args), entered), **keywords)
                 found = nest.leaves(results)
                 places = places_of(results, found)
-                left = [leave(y, at, axis_id, size) for y, at in zip(found, places, strict=True)]
+                left = [
+                    leave_mapped(y, at, axis_id, size) for y, at in zip(found, places, strict=True)
+                ]
             return results, left, places
 
         if chunk_size is None or size <= chunk_size:
@@ -132,7 +136,7 @@ def vmap(
             starts = range(0, size, chunk_size)
             ends = [min(start + chunk_size, size) for start in starts]
             chunks = [
-                at_once(part_of(given, axes, start, end), end - start)
+                at_once(slice_examples(given, axes, start, end), end - start)
                 for start, end in zip(starts, ends, strict=True)
             ]
             results, _, places = chunks[0]
@@ -141,18 +145,21 @@ def vmap(
                 for at, *parts in zip(places, *[left for _, left, _ in chunks], strict=True)
             ]
         found = nest.pack_nesting(results, left)
-        return found if any(isinstance(x, Array) for x in leaves) else in_numpy(found)
+        return found if any(isinstance(x, Array) for x in leaves) else to_numpy_data(found)
 
     return mapped_call
 
 
-def as_mapped(x: RawArray, axis: int | None) -> Any:
-    """Return x as an Array if x is a NumPy array with a mapped axis; any other x unchanged."""
+def array_if_mapped(x: RawArray, axis: int | None) -> Any:
+    """Return a leaf of an argument; make an Array of a NumPy array that is mapped along ``axis``."""
     return asarray(x) if axis is not None and isinstance(x, np.ndarray) else x
 
 
-def part_of(given: list[Any], axes: list[Any], start: int, end: int) -> list[Any]:
-    """Return the leaves ``given`` of the arguments, each sliced by ``start:end`` on its mapped axis."""
+def slice_examples(given: list[Any], axes: list[Any], start: int, end: int) -> list[Any]:
+    """Return a chunk of examples: each leaf of the arguments, sliced on its mapped axis.
+
+    given, axes : the leaves, and the mapped axis of each, or None.
+    """
     return [
         x if axis is None else x[(slice(None),) * (axis % x.ndim) + (slice(start, end),)]
         for x, axis in zip(given, axes, strict=True)
@@ -191,8 +198,8 @@ def argument_axes(args: tuple[Any, ...], in_axes: Axes) -> list[Any]:
     return axes
 
 
-def length_of(given: list[Any], axes: list[Any]) -> int:
-    """Return the common length of the mapped axes, which is the number of examples.
+def count_examples(given: list[Any], axes: list[Any]) -> int:
+    """Return the number of examples: the common length of the mapped axes.
 
     Raise TypeError or ValueError, with the number of the leaf, for a leaf that cannot be mapped.
     """
@@ -220,7 +227,7 @@ def length_of(given: list[Any], axes: list[Any]) -> int:
     return int(next(iter(lengths.values())))
 
 
-def enter(x: Any, axis: int | None, axis_id: int) -> Any:
+def enter_mapped(x: Any, axis: int | None, axis_id: int) -> Any:
     """Return a leaf of an argument as ``f`` receives it: a new Array with the shape of one example.
 
     The new Array shares the memory of x until a write, if each example lies in memory without gaps.
@@ -238,7 +245,7 @@ def enter(x: Any, axis: int | None, axis_id: int) -> Any:
     return batched(first if apart is data else wrap(apart, value_id), axis_id)
 
 
-def leave(y: RawArray, axis: int | None, axis_id: int, size: int) -> Array:
+def leave_mapped(y: RawArray, axis: int | None, axis_id: int, size: int) -> Array:
     """Return a result with the mapped axis, hidden so far, at position ``axis``.
 
     If ``axis`` is None, return the result unchanged; raise ValueError if it differs between examples.

@@ -19,7 +19,7 @@ import numpy as np
 from .._array.array import Array
 from .._define.compile import compile_function
 from .._define.define_op import check_names, read_only
-from .._define.raw_calls import call
+from .._define.raw_calls import call_function
 from .._define.words import array_inputs
 from .._record.op import Cusped, Op
 from .._record.plan import Rule
@@ -195,7 +195,7 @@ def at_users_line(function: Function) -> Function:
     frame = user_frame()
     if frame is None:
         return function
-    code = call.__code__.replace(
+    code = call_function.__code__.replace(
         co_filename=frame.f_code.co_filename, co_firstlineno=frame.f_lineno
     )
     return functools.partial(FunctionType(code, frame.f_globals), function)

@@ -15,7 +15,7 @@ import arraytape as xp
 
 from .._array.array import Array, wrap
 from .._array.views import peek
-from .._define.define_op import unregistered
+from .._define.define_op import unregistered_op
 from .._storage.storage import storage_of
 from .._util.errors import describe, raise_documented, user_line
 from ..variable import Variable, detached
@@ -195,4 +195,4 @@ def philox_key(key: npt.ArrayLike) -> tuple[int, int]:
     return given[0], given[1] if len(given) > 1 else 0
 
 
-uniforms = unregistered("uniforms", draw_uniforms)
+uniforms = unregistered_op("uniforms", draw_uniforms)

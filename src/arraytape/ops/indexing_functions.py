@@ -16,7 +16,7 @@ from .._array.array import SCALAR, Array
 from .._array.paths import GETITEM, PICK, walk_path
 from .._array.views import BASIC, current, make_picked_view, make_view, refresh, writable_copy
 from .._define.words import composite, linear, primitive, sample
-from .._record.mode_stack import MODES, meet
+from .._record.mode_stack import MODES, notify_access
 from .._record.op_facts import hull
 from .._record.plan import Reading
 from .._storage.batched.batched_data import Batched, axis_ids_of
@@ -52,7 +52,7 @@ def index(x: Array, key: Index, /) -> Array:
     Derivative: the gradient of x is zeros to which the gradient of the result is added at the key.
     """
     if MODES:
-        meet(x)
+        notify_access(x)
     if type(x) is not Array:
         x = x._snapshot()
     data = x._data if x._value_id >= 0 else refresh(x)

@@ -17,7 +17,7 @@ import numpy as np
 from .._array.array import SCALAR, Array, wrap
 from .._array.exits import leave_tapes
 from .._array.views import current, export, keep_data, peek, pin
-from .._record.mode_stack import MODES, tell_exported
+from .._record.mode_stack import MODES, notify_exported
 from .._storage.storage import storage_of
 from .._util.array_types import RawArray
 from .._util.attach import attach
@@ -192,7 +192,7 @@ def to_numpy(
         return export(x, firm=False)
     value = np.array(host(x), dtype=dtype, copy=True)
     if MODES and not is_copy:
-        tell_exported(x, value)
+        notify_exported(x, value)
     return value
 
 

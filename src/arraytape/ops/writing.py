@@ -44,12 +44,12 @@ from .._array.views import (
     settle_write,
 )
 from .._define.docstrings import in_place_docstring
-from .._define.operands import CONSTANT, accepted, coerce, coerce_list, list_beside, promote
+from .._define.operands import CONSTANT, accepted, coerce, coerce_list, list_on_device_of, promote
 from .._define.raw_calls import RawFunctions, at_users_line, is_warning, warn_of_result
-from .._record.mode_stack import MODES, meet, tell_written
+from .._record.mode_stack import MODES, notify_access, notify_written
 from .._record.op import Op
 from .._record.plan import Structural
-from .._record.stack import AWAITED, OPEN, active, elsewhere, new_value_id, recorders
+from .._record.stack import AWAITED, OPEN, active, new_value_id, notify_other_threads, recorders
 from .._storage.batched.batched_data import Batched, axis_ids_of, check_open
 from .._storage.dispatch import Element
 from .._storage.storage import STORAGES, is_complex, storage_of
@@ -100,7 +100,7 @@ def setitem(x: Array, key: Index, value: Any, /) -> None:
     names an element twice, only the value that is written last gets a gradient there.
     """
     if MODES:
-        meet(x, value)
+        notify_access(x, value)
     if x._state & IS_VIEW:
         data = refresh(x)
     elif x._value_id >= 0:
@@ -327,7 +327,7 @@ def record_put(
     written, memory : the data of x and of the root at the time of the write.
     """
     if MODES:
-        tell_written(x)
+        notify_written(x)
     root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
     state = root._state
     # Since the write, another thread may have recorded the memory (KEPT) or copied it.
@@ -354,7 +354,7 @@ def record_add(
 ) -> None:
     """Record ``x += value`` (sign 1) or ``x -= value`` (sign -1) after the write: see ``record_put``."""
     if MODES:
-        tell_written(x)
+        notify_written(x)
     root, path = x, ()
     if x._state & IS_VIEW:
         root, path = x._view.root, x._view.path
@@ -417,11 +417,11 @@ def record_write(
         # Notify the recorders of other threads, unless the only open recorder is at the bottom of this
         # thread's stack.
         if len(OPEN) != 1 or not stack or not stack[0].listed:
-            elsewhere((old, written_id))
+            notify_other_threads((old, written_id))
     else:  # ``stack`` was copied with the context of another thread: this thread records nothing
         old, root._value_id = root._value_id, 0
         if OPEN:
-            elsewhere((old, written_id))
+            notify_other_threads((old, written_id))
     if new and root._state & EXPORTED:
         revoke(root)
     if AWAITED and not new:
@@ -482,11 +482,11 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
 
     def method(x: Array, other: RawOperand, /) -> Any:
         if type(other) is not Array and not accepted(other):
-            given, other = other, list_beside(op.name, x, other)
+            given, other = other, list_on_device_of(op.name, x, other)
             if other is given:
                 return NotImplemented
         if MODES:
-            meet(x, other)
+            notify_access(x, other)
         if x._state & SCALAR:  # immutable in NumPy: Python binds the name to a new Array
             return functional(x, other)
         # ADD refers to the old value of the root, so that a view needs no value id and no VIEW record.
@@ -692,7 +692,7 @@ def replace_value(op: Op, x: Array, result: Array, v: RawArray) -> Array:
     else:
         # Notify the recorders of other threads.  Without a recorder in this thread, the op has done so.
         if OPEN and recorders():
-            elsewhere((x._value_id,))
+            notify_other_threads((x._value_id,))
         state = result._state & KEPT
         laid = storage_of(new).laid_out(new, x._data)  # x keeps its strides, as in NumPy
         put_in_place(x, laid, value_id, state if laid is new else 0)

@@ -17,8 +17,8 @@ from .._array.views import peek
 from .._util import nest
 from .._util.errors import describe, entrance, user_line
 from ..functional.doubts import settle_doubts
-from ..functional.inputs import with_doubts
-from ..functional.verify import Again, inner
+from ..functional.inputs import collect_doubts
+from ..functional.verify import Rerun, inner_product
 from ..nn.initializers import real_number
 from ..nn.layers import integer_option
 from ..variable import AllOrNone, Variable, detached, restore_values
@@ -291,20 +291,20 @@ def scalar_value_of(f: Callable[[Any], Any], point: Any) -> Array:
 def gradient_of(f: Callable[[Any], Any], point: Any) -> tuple[Array, list[Array]]:
     """Return the value of f at ``point``, and a list of the gradients with respect to its leaves."""
     leaves = nest.leaves(point)
-    with with_doubts(xp.GradientTape(watch_accessed_variables=False)) as tape:
+    with collect_doubts(xp.GradientTape(watch_accessed_variables=False)) as tape:
         tape.watch(leaves)
         y = scalar_value_of(f, point)
     found = tape.gradient(y, leaves)
 
     def slope_along(v: Sequence[Array]) -> Any:
         pairs = [(g, t) for g, t in zip(found, v, strict=True) if g is not None]
-        return inner([g for g, _ in pairs], [t for _, t in pairs])
+        return inner_product([g for g, _ in pairs], [t for _, t in pairs])
 
     if doubts := tape._recording.doubts:
         settle_doubts(
             doubts,
             "minimize_scipy",
-            lambda: AgainInPlace(
+            lambda: RerunInPlace(
                 wraps(f)(lambda point: scalar_value_of(f, point)), (point,), 0, {}
             ),
             lambda: y,
@@ -331,7 +331,7 @@ def product_of(f: Callable[[Any], Any], point: Any, direction: list[Array]) -> A
         settle_doubts(
             doubts,
             "minimize_scipy",
-            lambda: AgainInPlace(wraps(f)(lambda point: gradient_of(f, point)[1]), (point,), 0, {}),
+            lambda: RerunInPlace(wraps(f)(lambda point: gradient_of(f, point)[1]), (point,), 0, {}),
             lambda: gradient,
             lambda v: found,
             direction,
@@ -339,15 +339,15 @@ def product_of(f: Callable[[Any], Any], point: Any, direction: list[Array]) -> A
     return found
 
 
-class AgainInPlace(Again):
-    """An ``Again`` (a function to evaluate at other values) that assigns the values to Variables.
+class RerunInPlace(Rerun):
+    """A ``Rerun`` (a function to evaluate at other values) that assigns the values to Variables.
 
     The start x0 may contain Variables, which the function may read directly, not only as its argument.
     """
 
-    def at(self, arrays: Sequence[Array]) -> Any:
+    def evaluate_at(self, arrays: Sequence[Array]) -> Any:
         """Assign ``arrays`` to the Variables of x0, and return the function's result for them."""
-        return super().at(moved_to(self.arrays, arrays))
+        return super().evaluate_at(moved_to(self.arrays, arrays))
 
 
 REPLAYED: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Unpack
 
 from .._array.array import Array
-from .._define.define_op import unregistered
+from .._define.define_op import unregistered_op
 from .._util.array_types import Namespace
 from ..nn.layers import boolean_option
 from ..variable import Variable
@@ -440,4 +440,4 @@ def step_size(
     return float(rate) * math.sqrt(1.0 - beta_2**count) / (1.0 - beta_1**count)
 
 
-adam_step_size = unregistered("adam_step_size", step_size)
+adam_step_size = unregistered_op("adam_step_size", step_size)

@@ -23,7 +23,7 @@ from os import getpid
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 from weakref import WeakMethod
 
-from .._record.stack import active, watched
+from .._record.stack import active, ops_may_be_recorded
 from .._storage.batched.batched_data import ACTIVE as HIDDEN_AXES
 from .._tape.packing import PACKING
 from .._util.errors import TapeWarning, describe, short_repr, stacklevel, user_line
@@ -200,7 +200,7 @@ class Function(Generic[P, R]):
     def __call__(self, /, *args: P.args, **keywords: P.kwargs) -> R:
         if trace_here() is not None:  # within another traced function: its trace records this call
             return self.eager(*args, **keywords)
-        plan = self.recent_taped if active()[1] and watched() else self.recent
+        plan = self.recent_taped if active()[1] and ops_may_be_recorded() else self.recent
         if hidden_axes():
             return self.as_it_is(MAPPED, args, keywords)  # type: ignore[no-any-return]
         if packing() is not None:
@@ -244,7 +244,7 @@ class Function(Generic[P, R]):
         or runs the function itself.  tried : the most recently used plan, or None.  why : the
         exception that ``tried`` raised, or None.
         """
-        if watched() and tape_here() is None:
+        if ops_may_be_recorded() and tape_here() is None:
             return self.as_it_is(RECORDED, given.args, given.keywords)
         try:
             entry = self.entry_of(given)
@@ -301,7 +301,7 @@ class Function(Generic[P, R]):
         If the function is ``strict``, raise RuntimeError instead, except under a tape, under ``vmap`` or
         inside of ``diagnose.saved_data``.
         """
-        if self.strict and why not in (MAPPED, PACKED) and not watched():
+        if self.strict and why not in (MAPPED, PACKED) and not ops_may_be_recorded():
             raise RuntimeError(f"function {self.name}: not replayed, {why} [at {user_line()}]")
         with self.changing:
             self.run_eagerly += 1
@@ -428,7 +428,9 @@ class Function(Generic[P, R]):
         entry.eager = why
         entry.pending.clear()
         self.drop_plans(entry)
-        if watched():  # no warning, because a tape records the calls of the function itself
+        if (
+            ops_may_be_recorded()
+        ):  # no warning, because a tape records the calls of the function itself
             self.reasons[why] += 1
             return
         message = f"function {self.name}: not replayed, {why} [at {user_line()}]"
@@ -474,7 +476,7 @@ def under_tape(values: Sequence[Any]) -> tuple[bool, tuple[bool, ...]] | None:
 
     The properties are whether the tape watches Variables, and which Array arguments it follows.
     """
-    tape = tape_here() if watched() else None
+    tape = tape_here() if ops_may_be_recorded() else None
     if tape is None:
         return None
     return tape.watches_variables, followed_here(argument_arrays(values), tape)

@@ -18,7 +18,7 @@ import numpy as np
 from .._array.array import ALIASED, KEPT, SCALAR, Array, wrap
 from .._array.paths import Path, walk_path
 from .._array.views import current, make_view
-from .._record.stack import tell_assigned
+from .._record.stack import notify_assigned
 from .._storage import numpy_namespace
 from .._storage.storage import AMBIENT, storage_of
 from .._util import nest
@@ -374,7 +374,7 @@ def commit_new(handles: Sequence[Array], values: Sequence[RawArray]) -> None:
     try:
         for x, value in zip(handles, values, strict=True):
             if isinstance(x, Variable) and type(value) is not np.ndarray:
-                tell_assigned(x, wrap(value, 0, KEPT))
+                notify_assigned(x, wrap(value, 0, KEPT))
                 with REPLACING:
                     x._data = value
             else:

@@ -18,9 +18,9 @@ import numpy as np
 
 from .._array.array import Array
 from .._array.views import current, keep_data
-from .._custom.recompute import Either
+from .._custom.recompute import UnionOfIds
 from .._custom.recorded_calls import Call as CallOfUser
-from .._custom.recorded_calls import CallRecord, call_record, hand_over
+from .._custom.recorded_calls import CallRecord, call_record, give_record_to
 from .._record.plan import PLANS, Plan, Record, Structural, inputs_of, results_of
 from .._record.stack import new_value_id, only_recorders, recorders
 from .._storage.storage import MAKING
@@ -103,7 +103,7 @@ class Taped:
         names = self.names(value_ids, outs)
         if outs:
             call = TapedCall(self, data, pulled, saved, tape)
-            hand_over(FUNCTION, call_record(FUNCTION, outs, value_ids, call), [tape])
+            give_record_to(FUNCTION, call_record(FUNCTION, outs, value_ids, call), [tape])
         return outputs, writes, [names[number] for number in self.results]
 
     def names(self, value_ids: Sequence[int], outs: Sequence[int]) -> dict[int, int]:
@@ -274,7 +274,7 @@ def pull_unfolded(at: Any, call: TapedCall, value_ids: Sequence[int], outs: Sequ
     made = {value_id for record in records for value_id in results_of(record)}
     passes, followed = at.passes(), at.followed
     for one in passes:
-        one.followed = Either(followed, made)
+        one.followed = UnionOfIds(followed, made)
     try:
         backward(at, records, careful=True)
     finally:

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from .._define.docstrings import with_example
+from .._define.docstrings import append_example
 from .._define.examples import examples_of
 from .._storage.special import of_scipy
 from .._util.errors import entrance, unknown_name
@@ -48,7 +48,7 @@ for _chapter in _chapters:  # functions that consist of stated ops, such as thos
 for _name, _example in examples_of("special").items():
     _function, _statement = FUNCTIONS[_name], STATEMENTS.get(_name)
     _helpers = helper_texts(_statement.op, _function.__doc__) if _statement else ""
-    with_example(_function, _example, _helpers)
+    append_example(_function, _example, _helpers)
 FUNCTIONS |= {other: FUNCTIONS[name] for other, name in OTHER_NAMES.items()}
 
 # SciPy's private ufuncs can be called, but are not listed.

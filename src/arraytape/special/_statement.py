@@ -22,8 +22,8 @@ import numpy as np
 
 from .._array.array import Array
 from .._define.compile import compile_function
-from .._define.docstrings import derivative_text, kept_words
-from .._define.words import operands
+from .._define.docstrings import derivative_text, kept_values_text
+from .._define.words import positional_signature
 from .._record.op import Op, Sample, register, sample
 from .._record.op_facts import FACTS
 from .._record.plan import Rule, Unknown
@@ -101,7 +101,8 @@ def special(
         samples=samples_of([(*d, kind) for kind, d in zip(kinds, intervals, strict=True)]),
     )  # fmt: skip
     function = compile_function(
-        op, operands(names), convert=False,  # no conversion to floats: some ufuncs require integers
+        op, positional_signature(names),
+        convert=False,  # no conversion to floats: some ufuncs require integers
         into=functools.partial(call_ufunc, name),
     )  # fmt: skip
     function.__doc__ = docstring(op, summary or f"``scipy.special.{name}``", source)
@@ -190,7 +191,7 @@ TypeError
 
 Notes
 -----
-{derivative_text(op)}{cited}{kept_words(op)}"""
+{derivative_text(op)}{cited}{kept_values_text(op)}"""
 
 
 def helper_texts(op: Op, text: str | None) -> str:
