@@ -4,7 +4,7 @@ import numpy as np
 
 import arraytape as xp
 from arraytape import interop, testing
-from arraytape.testing.derivatives import directions, inner, pulled, slopes
+from arraytape.testing.derivatives import directions, inner, input_cotangents, slopes
 
 
 def check(f, *inputs, order=2, rtol=1e-7, h=1e-3, vmap=True, exact=True):
@@ -58,7 +58,7 @@ def adjoint(f, inputs, rtol=1e-12):
     along = directions(inputs)
     pushed = slopes(f_of(f), inputs, along)
     weights = directions(pushed, seed=1)
-    found = pulled(f_of(f), inputs, weights)
+    found = input_cotangents(f_of(f), inputs, weights)
     one, other = inner(weights, pushed), inner(found, along)
     size = sum(float(np.sum(np.abs(g) * np.abs(v))) for g, v in zip(found, along, strict=True))
     assert abs(one - other) <= rtol * max(1.0, size), (one, other)

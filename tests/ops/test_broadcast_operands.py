@@ -14,7 +14,7 @@ import pytest
 import arraytape as xp
 from arraytape import testing
 from arraytape._numpy_api.protocols import UFUNCS
-from arraytape.testing.derivatives import pulled, slopes
+from arraytape.testing.derivatives import input_cotangents, slopes
 from helpers.namespace_ops import namespace_ops
 
 # Shapes of two operands that broadcast: an axis of length 1 grows, leading axes are missing, ().
@@ -257,7 +257,7 @@ def test_both_modes_are_transposes_of_each_other(case):
         along = testing.directions(inputs, 2)
         tangents = slopes(case.function, inputs, along)
         cotangents = testing.directions(tangents, 3)
-        back = pulled(case.function, inputs, cotangents)
+        back = input_cotangents(case.function, inputs, cotangents)
         np.testing.assert_allclose(
             testing.inner(back, along), testing.inner(cotangents, tangents),
             rtol=1e-10, atol=1e-10, err_msg=str(shapes),

@@ -130,7 +130,7 @@ def test_a_program_differs_from_itself_nowhere(monkeypatch):
     differing = []
     monkeypatch.setattr(executable, "ALWAYS", True)
     monkeypatch.setattr(
-        executable.Watched, "leave_segment", lambda watched, why: differing.append(why)
+        executable.CheckedSegment, "leave_segment", lambda watched, why: differing.append(why)
     )
     for f, shape in STEPS.values():
         step = compiled(f)
@@ -176,7 +176,7 @@ def among_themselves(x):
 def test_writes_come_after_the_reads_of_the_old_values(f, monkeypatch):
     given_up = []
     monkeypatch.setattr(
-        executable.Watched, "leave_segment", lambda watched, why: given_up.append(why)
+        executable.CheckedSegment, "leave_segment", lambda watched, why: given_up.append(why)
     )
     step = compiled(f)
     for call in range(6):
@@ -718,7 +718,7 @@ def test_data_that_is_unusual_in_most_calls_stays_with_numpy():
     step = warmed(compiled(quotient), xp.asarray(X), xp.asarray(X))
     zero = xp.asarray([1.0, 0.0, 2.0])
     with np.errstate(all="ignore"):
-        for _ in range(2 * executable.WATCHED):
+        for _ in range(2 * executable.COUNTED):
             step(xp.asarray(X), zero)
     assert "unusual in most calls" in step.explain()
     np.testing.assert_array_equal(
@@ -994,10 +994,10 @@ def test_every_segment_of_a_program_has_its_own_values():
     step = warmed(compiled(layers), xp.asarray(np.ones((5, 3))))
     program = step.last_plan().executable.program
     cut = segments.Segments(program)
-    calls = [node for node in program.nodes if node.is_call and node not in cut.free]
+    calls = [node for node in program.nodes if node.is_call and node not in cut.views]
     covered = [
-        part.origin[x] for part in cut.parts for x in part.program.nodes
-        if x.is_call and part.origin[x] not in cut.free
+        part.origin[x] for part in cut.segments for x in part.program.nodes
+        if x.is_call and part.origin[x] not in cut.views
     ]  # fmt: skip
     assert sorted(map(id, covered)) == sorted(map(id, calls))
 

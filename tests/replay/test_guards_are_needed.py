@@ -465,7 +465,7 @@ def arguments_unseen(self, call):
     self.lines.append(f"{names}= leaves(values)" if leaves else "pass")
     for i, leaf in enumerate(leaves):
         if isinstance(leaf, xp.Array):
-            self.layout(f"x{i}", leaf, "return MISFIT")
+            self.write_layout(f"x{i}", leaf, "return MISFIT")
 
 
 def by_type(value, places, gone):
@@ -475,8 +475,8 @@ def by_type(value, places, gone):
 def found_by_themselves(self, call):
     self.lines.append("state = read(values)")
     for x in call.lifter.handles[len(call.arrays) :]:
-        self.lines.append(f"f{len(self.handles)} = {self.named(x)}")
-        self.layout(f"f{len(self.handles)}", x, "changed('it')")
+        self.lines.append(f"f{len(self.handles)} = {self.add_global(x)}")
+        self.write_layout(f"f{len(self.handles)}", x, "changed('it')")
 
 
 class Nobody:
@@ -496,39 +496,42 @@ def not_for(*words):
 
 function = sys.modules["arraytape.replay.function"]  # not the decorator of this name
 PlanText = plan_text.PlanText
-SIGNATURE = (bound_arguments, "signature_part", by_type), (PlanText, "arguments", arguments_unseen)
+SIGNATURE = (
+    (bound_arguments, "signature_part", by_type),
+    (PlanText, "write_arguments", arguments_unseen),
+)
 STATE = (state_module.State, "demand", nothing)
 UNSHARED = [(module, "check_apart", nothing) for module in (bound_arguments, call, plan_text)]
 GUARDS = {  # a function that needs it; what takes it out
-    "layouts": (layouts, *SIGNATURE, (PlanText, "layout", only_data)),
-    "dtypes": (dtypes, *SIGNATURE, (PlanText, "layout", only_data)),
+    "layouts": (layouts, *SIGNATURE, (PlanText, "write_layout", only_data)),
+    "dtypes": (dtypes, *SIGNATURE, (PlanText, "write_layout", only_data)),
     "Python arguments": (python_arguments, *SIGNATURE),
-    "one Array twice": (one_array_twice, *SIGNATURE, (PlanText, "apart", known_without_a_look)),
+    "one Array twice": (one_array_twice, *SIGNATURE, (PlanText, "write_apart", known_without_a_look)),
     "overlap": (arguments_that_overlap, *UNSHARED),
     "values": (looks, (trace.Trace, "guard", without("value"))),
     "shapes": (shapes, (trace.Trace, "guard", without("shape"))),
     "NaN": (nans, (trace.Trace, "guard", without("no NaN"))),
-    "writes": (writes, (plan_text, "commit", nothing)),
+    "writes": (writes, (plan_text, "write_value", nothing)),
     "copies of writes": (
         writes_in_turn, (program_source.Source, "to_write", lambda self, node: self.text_of(node, True)),
     ),
-    "paths of Arrays": (names_bound_anew, (PlanText, "state", found_by_themselves)),
+    "paths of Arrays": (names_bound_anew, (PlanText, "write_state", found_by_themselves)),
     "state": (python_state, STATE),
     "state that is changed": (state_that_is_changed, STATE),
     "state that is bound": (
         state_that_is_bound_inside, (call.Call, "spoil_call", not_for("")),
     ),
     "memory of NumPy's": (
-        memory_of_numpys, (PlanText, "foreign", nothing),
-        (mutable_sources.Moving, "moved_path", lambda self: ""),
+        memory_of_numpys, (PlanText, "write_foreign", nothing),
+        (mutable_sources.MutableSources, "changed_path", lambda self: ""),
         (state_module.State, "parts_in_c", nothing),
     ),
-    "lent memory": (memory_that_is_lent, (exported_buffers.Loans, "lend", nothing)),
+    "lent memory": (memory_that_is_lent, (exported_buffers.ExportedCopies, "add_copy", nothing)),
     "two traces": (
-        numbers_that_differ, (function, "difference", lambda first, second: ""),
+        numbers_that_differ, (function, "describe_difference", lambda first, second: ""),
     ),
     "sources of numbers": (
-        numbers_equal_by_chance, (mutable_sources.Moving, "moved_path", lambda self: ""),
+        numbers_equal_by_chance, (mutable_sources.MutableSources, "changed_path", lambda self: ""),
     ),
     "kept Arrays": (
         arrays_that_are_kept, (call.Call, "spoil_call", not_for("kept beside")), STATE,
@@ -536,9 +539,9 @@ GUARDS = {  # a function that needs it; what takes it out
     "views in results": (
         views_as_results, (plan_text, "view_of", copy_of_part),
     ),
-    "containers": (containers, (call.Call, "containers", nothing)),
-    "errors": (errors_inside, (trace.Trace, "raised", nothing)),
-    "error states": (error_states_inside, (trace.Trace, "look_around", nothing)),
+    "containers": (containers, (call.Call, "note_containers", nothing)),
+    "errors": (errors_inside, (trace.Trace, "add_raising_call", nothing)),
+    "error states": (error_states_inside, (trace.Trace, "check_settings", nothing)),
     "recorders": (recorders_around, (function, "watched", nothing)),
     "packing": (packing_around, (function, "packing", nothing)),
     "contexts": (contexts_around, *[(module, "AMBIENT", []) for module in (bound_arguments, plan_text)]),

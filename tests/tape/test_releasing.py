@@ -8,7 +8,7 @@ from arraytape import GradientTape, testing
 from arraytape._storage import numpy_namespace
 from arraytape._tape import blockwise, buffers, recording, releasing
 from arraytape._tape.releasing import ReleasingPass
-from arraytape.replay.tracing.trace import noticing
+from arraytape.replay.tracing.trace import raising_on_warnings
 from helpers.peaks import peak_of
 from helpers.samples import CASES
 
@@ -49,9 +49,10 @@ def eager_to_let_go(monkeypatch):
     monkeypatch.setattr(ReleasingPass, "run_releasing", counted_run)
     monkeypatch.setattr(ReleasingPass, "rerun_guarded", counted_rerun)
     monkeypatch.setattr(releasing, "refill_record", counted_filled)
-    noticing.cache_clear()  # traces run raw functions with their modules' settings of the first time
+    # Traces run raw functions with their modules' settings of the first time.
+    raising_on_warnings.cache_clear()
     yield found
-    noticing.cache_clear()
+    raising_on_warnings.cache_clear()
 
 
 def same_bits(found, expected):

@@ -1,8 +1,9 @@
 """Causes of a gradient that is None, with one function for each cause.
 
-A function returns a sentence for the user if its cause applies, else "".  ``explain`` calls the
-functions in the order of ``CAUSES`` and reports the first sentence.  Causes that are certain come before
-causes that are only likely.
+Each function gets the facts about a tape, a target and a source (``GradientFacts``).  It returns a
+sentence for the user if its cause applies, else "".  ``explain`` calls the functions in the order of
+``CAUSES`` and reports the first sentence.  Causes that are certain come before causes that are only
+likely.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ from .._tape.none_causes import (
 )
 from .._tape.unfollowed import is_followed_by, why_not_followed
 from ..variable import Variable
-from .facts import Facts, descendants_of
+from .facts import GradientFacts, descendants_of
 from .line_recorder import Step
 
-Cause = Callable[[Facts], str]
+Cause = Callable[[GradientFacts], str]
 WITH_LINES = (
     "To see which, and at which line, run the program within `with diagnose.lines() as seen:` and call "
     "explain(tape, target, source, seen)"
@@ -39,7 +40,7 @@ WITH_LINES = (
 
 
 # --- the dtypes -----------------------------------------------------------------------------------
-def source_has_no_gradient(facts: Facts) -> str:
+def source_has_no_gradient(facts: GradientFacts) -> str:
     """Return a sentence if the dtype of the source is integer or boolean, else ""."""
     if differentiable(facts.source):
         return ""
@@ -49,11 +50,11 @@ def source_has_no_gradient(facts: Facts) -> str:
     )
 
 
-def target_has_no_gradient(facts: Facts) -> str:
+def target_has_no_gradient(facts: GradientFacts) -> str:
     """Return a sentence if the dtype of the target is integer or boolean, else ""."""
     if differentiable(facts.target):
         return ""
-    step = facts.cut
+    step = facts.first_unrecorded
     made = f", made by {public_op_name(step.name)} at {step.line}" if step else ""
     return (
         f"the target {name_with_layout(facts.target)} has a dtype without gradient{made}. Take the "
@@ -62,14 +63,14 @@ def target_has_no_gradient(facts: Facts) -> str:
 
 
 # --- the source -----------------------------------------------------------------------------------
-def swapped(facts: Facts) -> str:
-    """Return a sentence if the arguments are swapped: the source was computed from the target."""
+def swapped_arguments(facts: GradientFacts) -> str:
+    """Return a sentence if the source was computed from the target, as after swapped arguments."""
     if not facts.target_is_on_tape or facts.origin not in facts.after_target:
         return ""
     return swapped_words(facts.source, facts.target)
 
 
-def source_made_outside(facts: Facts) -> str:
+def source_made_outside(facts: GradientFacts) -> str:
     """Return a sentence if the source was made of followed values while the tape did not record."""
     if facts.lines is None or is_followed_by(facts.recording, facts.source):
         return ""
@@ -84,12 +85,12 @@ def source_made_outside(facts: Facts) -> str:
     )
 
 
-def never_watched(facts: Facts) -> str:
+def never_watched(facts: GradientFacts) -> str:
     """Return the text of the TapeWarning if the tape does not follow the source, else ""."""
     return why_not_followed(facts.recording, facts.source)
 
 
-def variable_not_followed(facts: Facts) -> str:
+def variable_not_followed(facts: GradientFacts) -> str:
     """Return a sentence if the source is an untrainable Variable, or was not read while recording."""
     x = facts.source
     if not isinstance(x, Variable) or is_followed_by(facts.recording, x):
@@ -98,7 +99,7 @@ def variable_not_followed(facts: Facts) -> str:
         return (
             f"{name_with_layout(x)} is not trainable, so it has to be watched: call tape.watch(v)"
         )
-    if facts.cut:
+    if facts.first_unrecorded:
         return ""
     return (
         f"{name_with_layout(x)} was not read while the tape recorded, so the target does not "
@@ -107,7 +108,7 @@ def variable_not_followed(facts: Facts) -> str:
 
 
 # --- the path from the source to the target -------------------------------------------------------
-def watched_after_use(facts: Facts) -> str:
+def watched_after_use(facts: GradientFacts) -> str:
     """Return a sentence if the source was watched only after the target had used it.
 
     If the tape follows an Array already, ``watch`` gives the Array a new value id (``entry.source``).
@@ -120,21 +121,21 @@ def watched_after_use(facts: Facts) -> str:
     used = [
         r
         for r in records
-        if entry.root in inputs_of(r) and not facts.backward.isdisjoint(results_of(r))
+        if entry.root in inputs_of(r) and not facts.needed_ids.isdisjoint(results_of(r))
     ]
     if facts.target_id not in descendants_of(records, [entry.root]) or facts.connected or not used:
         return ""
     ops = [record for record in used if isinstance(plan_of(record), Plan)]
-    return used_too_early(facts.at((ops or used)[0]), facts.source)
+    return used_too_early(facts.op_and_line((ops or used)[0]), facts.source)
 
 
-def known_to_the_tape(facts: Facts) -> str:
+def cause_in_warning(facts: GradientFacts) -> str:
     """Return the cause that ``tape.gradient`` names in its warning about a gradient of None.
 
-    Return "" if ``diagnose.lines`` noted an op that the tape did not record: ``step_not_recorded``
-    names the line of that op.
+    Return "" if ``diagnose.lines`` noted an op that the tape did not record: ``step_not_recorded`` names
+    the line of that op.
     """
-    if facts.cut is not None:
+    if facts.first_unrecorded is not None:
         return ""
     request = Request(
         facts.recording, facts.source, facts.origin, [facts.target], [facts.target_id], alone=True
@@ -142,15 +143,16 @@ def known_to_the_tape(facts: Facts) -> str:
     return why_unconnected(request)
 
 
-def step_not_recorded(facts: Facts) -> str:
+def step_not_recorded(facts: GradientFacts) -> str:
     """Return a sentence on the first op between source and target that the tape did not record.
 
     Return "" if ``diagnose.lines`` noted no such op.
     """
-    return "" if facts.cut is None else how_unrecorded(facts, facts.cut)
+    step = facts.first_unrecorded
+    return "" if step is None else how_unrecorded(facts, step)
 
 
-def how_unrecorded(facts: Facts, step: Step) -> str:
+def how_unrecorded(facts: GradientFacts, step: Step) -> str:
     """Return a sentence on why the tape did not record ``step``, which ``diagnose.lines`` noted."""
     where = f"{public_op_name(step.name)} at {step.line}"
     tape = id(facts.original)
@@ -175,25 +177,25 @@ def how_unrecorded(facts: Facts, step: Step) -> str:
     return used_too_early(where, facts.source)
 
 
-def rule_is_none(facts: Facts) -> str:
+def rule_is_none(facts: GradientFacts) -> str:
     """Return a sentence on an op whose rule returns None, so that no cotangent reaches the source.
 
-    This is the cause if records lead from the source to the target.  The sentence names the last call
-    of a user's function among these records, or the last op if there is no such call.
+    This is the cause if records lead from the source to the target.  The sentence names the last call of
+    a user's function among these records, or the last op if there is no such call.
     """
     if not facts.connected:
         return ""
-    names = [facts.at(r) for r in facts.between if isinstance(plan_of(r), Plan)]
-    calls = [facts.at(r) for r in facts.between if hasattr(r[-1], "pull")]
+    names = [facts.op_and_line(r) for r in facts.between if isinstance(plan_of(r), Plan)]
+    calls = [facts.op_and_line(r) for r in facts.between if hasattr(r[-1], "pull")]
     last = (calls or names or ["an op"])[-1]
     return f"{last} passes no gradient on towards the source: its rule returns None for that input"
 
 
-def left_the_tape(facts: Facts) -> str:
+def left_the_tape(facts: GradientFacts) -> str:
     """Return a sentence if values computed from the source were converted, or used in another thread."""
-    if not facts.exits:
+    if not facts.conversions:
         return ""
-    threads = [line for line in facts.exits if "(in another thread" in line]
+    threads = [line for line in facts.conversions if "(in another thread" in line]
     if threads:
         lines = [line.partition(" (in another thread")[0] for line in threads]
         return (
@@ -201,19 +203,19 @@ def left_the_tape(facts: Facts) -> str:
             f"see, at {join_words(lines)}. Open `with tape.in_this_thread():` there"
         )
     return (
-        f"a value that depends on the source left the tape at {join_words(facts.exits)}: what comes "
-        "back from there is a constant. Keep the computation in arraytape's own functions, or call a "
-        "NumPy function through host_function, which takes a gradient"
+        f"a value that depends on the source left the tape at {join_words(facts.conversions)}: what "
+        "comes back from there is a constant. Keep the computation in arraytape's own functions, or "
+        "call a NumPy function through host_function, which takes a gradient"
     )
 
 
-def view_of_its_own(facts: Facts) -> str:
+def view_of_its_own(facts: GradientFacts) -> str:
     """Return a sentence if the source is a view that no op used.
 
     The target may depend on another view of the same elements, since each ``x[key]`` makes a new view.
     """
     is_watched = id(facts.source) in facts.recording.watched
-    if not facts.source._state & IS_VIEW or is_watched or facts.users:
+    if not facts.source._state & IS_VIEW or is_watched or facts.using_records:
         return ""
     return (
         f"{name_with_layout(facts.source)} is a view that no op on the tape used, but an op may have "
@@ -222,7 +224,7 @@ def view_of_its_own(facts: Facts) -> str:
     )
 
 
-def computed_beside(facts: Facts) -> str:
+def common_ancestor_only(facts: GradientFacts) -> str:
     """Return a sentence if the target depends on inputs of the source, but not on the source."""
     recording = facts.recording
     if not facts.target_is_on_tape or facts.origin in recording.leaves:
@@ -230,27 +232,30 @@ def computed_beside(facts: Facts) -> str:
     return computed_of_others(recording, facts.source, facts.origin, [facts.target_id])
 
 
-def never_used(facts: Facts) -> str:
+def never_used(facts: GradientFacts) -> str:
     """Return a sentence if the source is an input of no record, else ""."""
-    if facts.users:
+    if facts.using_records:
         return ""
-    return f"{name_with_layout(facts.source)} is watched, but no op on the tape used it. {may_be(facts)}"
+    return (
+        f"{name_with_layout(facts.source)} is watched, but no op on the tape used it. "
+        f"{possible_reasons(facts)}"
+    )
 
 
-def source_used_elsewhere(facts: Facts) -> str:
+def source_used_elsewhere(facts: GradientFacts) -> str:
     """Return a sentence with the ops that used the source, none of which led to the target.
 
     As the last cause, this function never returns "".
     """
-    ends = [facts.at(record) for record in facts.users]
+    ends = [facts.op_and_line(record) for record in facts.using_records]
     return (
-        f"{name_with_layout(facts.source)} was used by {join_words(few(ends))}, but no record leads "
-        f"from there to the target. {may_be(facts)}"
+        f"{name_with_layout(facts.source)} was used by {join_words(shorten_list(ends))}, but no record "
+        f"leads from there to the target. {possible_reasons(facts)}"
     )
 
 
-def may_be(facts: Facts) -> str:
-    """Return a sentence with the possible reasons why no record leads from the source to the target."""
+def possible_reasons(facts: GradientFacts) -> str:
+    """Return a sentence with possible reasons why no record leads from the source to the target."""
     if facts.lines is not None:
         return (
             "No op that was noted leads from it to the target either: the target does not depend on "
@@ -269,21 +274,19 @@ def may_be(facts: Facts) -> str:
     )
 
 
-def by_assignment(facts: Facts) -> str:
+def by_assignment(facts: GradientFacts) -> str:
     """Return a clause that names the Variables on which the target depends; "" if there are none.
 
     An assignment to a Variable is never recorded, so the assigned value may depend on the source.
     """
-    read = [v for v in facts.recording.variables if v._current_id() in facts.backward]
+    read = [v for v in facts.recording.variables if v._current_id() in facts.needed_ids]
     if not read:
         return ""
-    return (
-        f", or by an assignment to {join_words(few([name_with_layout(v) for v in read]))}, which is "
-        "never recorded (state cuts history)"
-    )
+    names = join_words(shorten_list([name_with_layout(v) for v in read]))
+    return f", or by an assignment to {names}, which is never recorded (state cuts history)"
 
 
-def few(names: list[str]) -> list[str]:
+def shorten_list(names: list[str]) -> list[str]:
     """Return each name once; of more than six, the first three, "<n> others", and the last two."""
     names = [*dict.fromkeys(names)]
     return names if len(names) <= 6 else [*names[:3], f"{len(names) - 5} others", *names[-2:]]
@@ -292,17 +295,17 @@ def few(names: list[str]) -> list[str]:
 CAUSES: tuple[Cause, ...] = (
     source_has_no_gradient,
     target_has_no_gradient,
-    swapped,
+    swapped_arguments,
     source_made_outside,
     never_watched,
     watched_after_use,
-    known_to_the_tape,
+    cause_in_warning,
     variable_not_followed,
     rule_is_none,
     step_not_recorded,
     left_the_tape,
     view_of_its_own,
-    computed_beside,
+    common_ancestor_only,
     never_used,
     source_used_elsewhere,
 )

@@ -9,8 +9,8 @@ from .._tape.arguments import arrays_of
 from .._tape.tape import GradientTape
 from .._util import nest
 from .._util.errors import describe, entrance, short_repr, user_frame, user_line
-from .folding import folded
-from .model import Builder, Graph
+from .folding import fold_graph
+from .model import Graph, GraphBuilder
 from .svg import as_html, as_svg
 from .text import as_dot, as_mermaid
 
@@ -98,14 +98,15 @@ def graph(
     asked = watched if sources is None else arrays_of(sources, "source")
     targets = arrays_of(target, "target")
     names = array_names([*asked, *watched, *targets], (target, sources))
-    made = Builder(recording, targets, asked, names).build_graph()
-    return FORMATS[format](folded(made, fold), title or "tape")
+    made = GraphBuilder(recording, targets, asked, names).build_graph()
+    return FORMATS[format](fold_graph(made, fold), title or "tape")
 
 
 def array_names(arrays: list[Any], nestings: tuple[Any, Any]) -> dict[int, str]:
     """Return a dict from the ``id()`` of each Array to its name in the picture.
 
     The name is the Array's own, its path in a nesting, the name of a variable of the caller, or "".
+    nestings : the target and the sources as the user gave them.
     """
     frame = user_frame()
     variables = dict(frame.f_locals) if frame else {}

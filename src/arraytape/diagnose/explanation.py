@@ -10,8 +10,8 @@ from .._tape.none_causes import join_words, name_with_layout, public_op_name
 from .._tape.recording import USED_UP, Recording
 from .._tape.tape import GradientTape
 from .._util.errors import describe, entrance, user_line
-from .causes import CAUSES, few, how_unrecorded
-from .facts import Facts
+from .causes import CAUSES, how_unrecorded, shorten_list
+from .facts import GradientFacts
 from .line_recorder import Lines
 from .zeros import is_zero, why_zero
 
@@ -66,25 +66,27 @@ def explain(tape: GradientTape, target: Array, source: Array, seen: Lines | None
                 f"explain(): the {what} must be one Array, got {describe(x)} [at {user_line()}]"
             )
     if recording.used_up:
-        return GONE + by_lines_alone(recording, target, source, seen)
+        return GONE + explain_by_lines(recording, target, source, seen)
     if not recording.entered:
         return f"There is no gradient: {NEVER_ENTERED}"
-    facts = Facts(recording, target, source, seen)
-    return verdict(facts, facts.found_gradient)
+    facts = GradientFacts(recording, target, source, seen)
+    return explain_gradient(facts, facts.found_gradient)
 
 
-def by_lines_alone(recording: Recording, target: Array, source: Array, seen: Lines | None) -> str:
+def explain_by_lines(recording: Recording, target: Array, source: Array, seen: Lines | None) -> str:
     """Return a sentence on the ops between source and target, for a tape whose records were freed.
 
     ``diagnose.lines`` has noted the ops in ``seen``.  If ``seen`` is None, the sentence is "".
     """
     if seen is None:
         return ""
-    facts = Facts(recording, target, source, seen)
+    facts = GradientFacts(recording, target, source, seen)
     unrecorded = [s for s in facts.noted_path if s.kind != "op" or id(recording) not in s.on]
     if unrecorded:
         return f" The noted steps show: {how_unrecorded(facts, unrecorded[0])}."
-    names = few([f"{public_op_name(step.name)} at {step.line}" for step in facts.noted_path])
+    names = shorten_list(
+        [f"{public_op_name(step.name)} at {step.line}" for step in facts.noted_path]
+    )
     if not names:
         return " The noted steps show: no op leads from the source to the target."
     return f" The noted steps show: {join_words(names)} led from the source to the target."
@@ -97,7 +99,7 @@ def recording_of(tape: GradientTape) -> Recording:
     return tape._recording
 
 
-def verdict(facts: Facts, gradient: Array | Exception | None) -> str:
+def explain_gradient(facts: GradientFacts, gradient: Array | Exception | None) -> str:
     """Return the paragraph of ``explain`` about a gradient, or about the error raised instead."""
     if gradient is None:
         why = next(filter(None, (cause(facts) for cause in CAUSES)))
@@ -106,41 +108,45 @@ def verdict(facts: Facts, gradient: Array | Exception | None) -> str:
         return f"The gradient is an error, {type(gradient).__name__}: {gradient}"
     if gradients_have_nan([gradient]):
         return (
-            f"The gradient holds NaN, also in the guarded rerun. It came {through(facts)}. "
+            f"The gradient holds NaN, also in the guarded rerun. It came {path_phrase(facts)}. "
             "diagnose.nans(tape, target, source) says which op made it."
         )
     if is_zero(gradient._data):
         why = why_zero(facts)
-        return f"The gradient is zero: it came {through(facts)}" + (f", and {why}." if why else ".")
-    return f"The gradient is there: it came {through(facts)}.{also_left(facts)}"
+        return f"The gradient is zero: it came {path_phrase(facts)}" + (
+            f", and {why}." if why else "."
+        )
+    return f"The gradient is there: it came {path_phrase(facts)}.{conversion_note(facts)}"
 
 
-def through(facts: Facts) -> str:
+def path_phrase(facts: GradientFacts) -> str:
     """Return a phrase that names the ops on the path from the source to the target."""
     records = [record for record in facts.between if isinstance(plan_of(record), Plan)]
     if not facts.between:
         return f"to the target {name_with_layout(facts.target)} as its own source"
-    return f"through {join_words(few([facts.at(record) for record in records or facts.between]))}"
+    names = [facts.op_and_line(record) for record in records or facts.between]
+    return f"through {join_words(shorten_list(names))}"
 
 
-def also_left(facts: Facts) -> str:
+def conversion_note(facts: GradientFacts) -> str:
     """Return a sentence if the gradient may lack a part because of untracked conversions.
 
-    Return "" if no value that depends on the source was converted.
+    Return "" if no value that depends on the source was converted, as by ``float(x)``.
     """
-    if not facts.exits:
+    if not facts.conversions:
         return ""
     assert isinstance(facts.request, Differentiation)
     lacks = facts.request.lacks
     if lacks is None:  # a tape with exits="ignore"
         return (
-            f" A value that depends on the source also left the tape at {join_words(facts.exits)}: if "
-            "it came back as a part of the target, that part counts as a constant."
+            " A value that depends on the source also left the tape at "
+            f"{join_words(facts.conversions)}: if it came back as a "
+            "part of the target, that part counts as a constant."
         )
     suspected = lacks.suspected(lacks.exits_without(()))
     if suspected:
         return f" But {lost(suspected, 'a part of it may be missing')}."
     return (
-        f" A value that depends on the source left the tape at {join_words(facts.exits)}, but the "
+        f" A value that depends on the source left the tape at {join_words(facts.conversions)}, but the "
         "target is not computed from what left there, so the gradient lacks nothing."
     )

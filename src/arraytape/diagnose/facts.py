@@ -1,6 +1,6 @@
-"""Facts about a tape, a target and a source, each computed once.
+"""Facts about a tape, a target and a source, from which ``explain`` finds out why a gradient is None.
 
-The facts are computed on a copy of the recording, so that the tape stays unchanged.
+Each fact is computed once, on a copy of the recording, so that the tape stays unchanged.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PassOf = Callable[[RawData, set[int]], BackwardPass]
 
 
 def copy_of(recording: Recording) -> Recording:
-    """Return an inactive copy of a recording, so that backward passes on it leave the tape unchanged."""
+    """Return an inactive copy of a recording: backward passes on it leave the tape unchanged."""
     copy = object.__new__(Recording)
     vars(copy).update(vars(recording))
     copy.records, copy.known = list(recording.records), set(recording.known)
@@ -42,7 +42,7 @@ def copy_of(recording: Recording) -> Recording:
 
 
 def descendants_of(records: Iterable[Record | Step], value_ids: Iterable[int]) -> set[int]:
-    """Return the set of ``value_ids`` and of the ids of all values that were computed from them."""
+    """Return ``value_ids`` and the ids of all values that were computed from these values."""
     found = set(value_ids)
     for record in records:
         outs, ins = record_ends(record)
@@ -52,7 +52,7 @@ def descendants_of(records: Iterable[Record | Step], value_ids: Iterable[int]) -
 
 
 def needed_by(records: Sequence[Record | Step], value_ids: Iterable[int]) -> set[int]:
-    """Return the set of ``value_ids`` and of the ids of all values from which they were computed."""
+    """Return ``value_ids`` and the ids of all values from which these values were computed."""
     found = set(value_ids)
     for record in reversed(records):
         outs, ins = record_ends(record)
@@ -69,11 +69,12 @@ def record_ends(record: Record | Step) -> tuple[Sequence[int], Sequence[int]]:
 
 
 @dataclass
-class Facts:
+class GradientFacts:
     """The facts about a target and a source on a tape.
 
-    original : the tape's Recording.  recording : an inactive copy of ``original``.  lines : the steps
-    that ``diagnose.lines`` noted, or None.
+    original : the tape's Recording.
+    recording : an inactive copy of ``original``.
+    lines : the steps that ``diagnose.lines`` noted, or None.
     request : the Differentiation that computes the gradient, or the LookupError for a missing rule.
     """
 
@@ -85,9 +86,9 @@ class Facts:
     def __post_init__(self) -> None:
         self.recording = copy_of(self.original)
         with only_recorders():
-            self.request = self.asked()
+            self.request = self.make_request()
 
-    def asked(self) -> Differentiation | LookupError:
+    def make_request(self) -> Differentiation | LookupError:
         """Return the Differentiation of target and source, or the LookupError if an op has no rule."""
         try:
             return Differentiation(self.recording, [self.target], [self.source])
@@ -146,7 +147,7 @@ class Facts:
 
     @property
     def origins(self) -> list[int]:
-        """Return the value ids of the source: its id now, and the id that ``watch`` replaced, if any."""
+        """Return the source's value id, and the id that it had before ``watch`` replaced it, if any."""
         entry = self.recording.watched.get(id(self.source))
         value_ids = {self.origin, 0 if entry is None else entry.root} - {0}
         return sorted(value_ids)
@@ -161,7 +162,7 @@ class Facts:
         return descendants_of(self.recording.records, [self.origin] if self.origin else [])
 
     @remembered
-    def backward(self) -> set[int]:
+    def needed_ids(self) -> set[int]:
         """Return the value ids of the target and of all recorded values that the target depends on."""
         return needed_by(self.recording.records, [self.target_id] if self.target_id else [])
 
@@ -173,7 +174,7 @@ class Facts:
     @remembered
     def between(self) -> list[Record]:
         """Return the records on the paths from the source to the target, in the order of execution."""
-        forward, backward = self.reached_ids, self.backward
+        forward, backward = self.reached_ids, self.needed_ids
         return [
             record
             for record in self.recording.records
@@ -187,14 +188,14 @@ class Facts:
         return self.origin != 0 and self.target_id in self.reached_ids
 
     @remembered
-    def users(self) -> list[Record]:
-        """Return the records of ops with an input that depends on the source; no conversions (LEFT)."""
+    def using_records(self) -> list[Record]:
+        """Return the records of ops with an input that depends on the source, without conversions."""
         records = self.recording.records
         used = [record for record in records if not self.reached_ids.isdisjoint(inputs_of(record))]
         return [record for record in used if plan_of(record) is not LEFT]
 
     @remembered
-    def exits(self) -> list[str]:
+    def conversions(self) -> list[str]:
         """Return the untracked conversions of values that depend on the source: ``file:line (how)``."""
         found = [LeftRecord(*r) for r in self.recording.records if plan_of(r) is LEFT]
         return [*dict.fromkeys(exit_text(left) for left in found if left.value in self.reached_ids)]
@@ -202,7 +203,10 @@ class Facts:
     # --- steps that ``lines`` noted ---------------------------------------------------------------
     @remembered
     def noted_ids(self) -> tuple[list[int], int]:
-        """Return the value ids of the source, and the id of the target, also if no tape follows them."""
+        """Return the source's value ids, and the target's, as ``diagnose.lines`` noted them.
+
+        A value may have an id although the tape does not follow it.
+        """
         with only_recorders():
             return [*{*self.origins, current(self.source)[0]} - {0}], current(self.target)[0]
 
@@ -217,7 +221,7 @@ class Facts:
         return [s for s in steps if not reached.isdisjoint(s.ins) and not needed.isdisjoint(s.outs)]
 
     @remembered
-    def cut(self) -> Step | None:
+    def first_unrecorded(self) -> Step | None:
         """Return the first step of ``noted_path`` that the tape did not record, or None."""
         reached = descendants_of(self.recording.records, self.noted_ids[0])
         for step in self.noted_path:
@@ -226,7 +230,7 @@ class Facts:
         return None
 
     # --- texts ------------------------------------------------------------------------------------
-    def at(self, record: Record) -> str:
+    def op_and_line(self, record: Record) -> str:
         """Return the name of a record's op, with " at file:line" if the line is known."""
         line = self.made_at.get(results_of(record)[0])
         name = public_op_name(name_of(record))

@@ -94,19 +94,20 @@ def nans(tape: GradientTape, target: Any, sources: Any, seen: Lines | None = Non
     targets, asked = arrays_of(target, "target", "nans"), arrays_of(sources, "source", "nans")
     with only_recorders():
         request = Differentiation(recording, targets, asked)
-        forward = Forward(recording, request, made_at)
+        forward = ForwardSearch(recording, request, made_at)
         forward.find_nonfinite([*targets, *asked])
         likely = "" if all(is_finite(y) for y in targets) else forward.likely
         backward = backward_report(request, seeds_of(target, targets, None), made_at)
         return forward.certain or likely or backward or FINE
 
 
-class Forward:
+class ForwardSearch:
     """The search for the first op of the forward pass that made a NaN, in the data that records keep.
 
     certain : the paragraph about the first op with a NaN or infinity whose operands are all known and
-    finite.  likely : the paragraph about the first such op whose known operands are finite, while others
-    are unknown.  Both are "" while no such op is found.
+        finite, or "".
+    likely : the paragraph about the first such op whose known operands are finite, while others are
+        unknown, or "".
     """
 
     certain = likely = ""
@@ -147,7 +148,7 @@ class Forward:
     def recompute(self, record: Record) -> None:
         """Compute an op's result again, and store it in ``values``, if it is unknown.
 
-        Nothing is stored if an operand is unknown, or for ops that ``can_recompute`` rejects.
+        Nothing is stored if an operand is unknown, for users' ops, and for ops with options.
         """
         plan = plan_of(record)
         (out, *more), ins = results_of(record), inputs_of(record)
@@ -185,7 +186,11 @@ class Forward:
     def nan_paragraph(
         self, record: Record, ys: list[Range], operands: list[Range], unknown: list[str]
     ) -> str:
-        """Return the paragraph about a record whose results are the first that are not finite."""
+        """Return the paragraph about a record whose results are the first that are not finite.
+
+        ys, operands : the ranges of the results and of the known operands.
+        unknown : the names of the unknown operands.
+        """
         line = self.made_at.get(results_of(record)[0], "")
         where = public_op_name(name_of(record)) + (f" at {line}" if line else "")
         of = f", of {join_ranges(operands)}" if operands else ""
@@ -199,7 +204,7 @@ class Forward:
 
 
 def can_recompute(plan: Plan) -> bool:
-    """Return True if a call of the op needs nothing but its operands, and the op is not the user's."""
+    """Return True if a call of the op needs nothing but its operands, and the op is not a user's."""
     op = plan.op
     return not (op.checked or op.variadic or op.parameters or op.moves)
 
@@ -216,7 +221,12 @@ def kept_values(record: Record) -> Iterator[tuple[int, Any]]:
 def backward_report(
     request: Differentiation, seeds: Sequence[Array], made_at: dict[int, str]
 ) -> str:
-    """Return the paragraph on the first rule that made a NaN or infinity in the backward pass, or ""."""
+    """Return the paragraph on the first rule that made a NaN or infinity; "" if there is none.
+
+    request : the differentiation, of which a backward pass is run.
+    seeds : the cotangents of the targets.
+    made_at : value id -> "file:line".
+    """
     if not seeds:
         return ""
     storage = storage_of(seeds[0]._data)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from .._util.errors import short_repr, user_line
-from .model import Graph, Node, titled
+from .model import Graph, GraphNode, ops_title
 
 MOST_RECORDS = 500  # with more records, "auto" folds by line or op
 MOST_NODES = 60  # with more nodes, "auto" folds by scope where scopes are known
 WAYS = ("auto", "none", "chain", "scope", "line", "op")
 
 
-def folded(graph: Graph, fold: str) -> Graph:
+def fold_graph(graph: Graph, fold: str) -> Graph:
     """Return a graph in which some nodes are joined.
 
-    ``fold`` is a key of WAYS, such as "line".  "auto" chooses by the number of records and nodes, and
-    may add a note on its choice.
+    fold : one of WAYS, such as "line".  "auto" chooses by the number of records and nodes, and may add a
+        note on its choice.
     """
     if fold not in WAYS:
         raise ValueError(
@@ -24,27 +24,30 @@ def folded(graph: Graph, fold: str) -> Graph:
         )
     known = any(node.place.scope for node in graph.nodes)
     if fold != "auto":
-        return WAY[fold](graph)
+        return FOLDS[fold](graph)
     if graph.records > MOST_RECORDS:
         way = "line" if known else "op"
-        found = WAY[way](graph)
+        found = FOLDS[way](graph)
         found.notes.append(
             f"{graph.records} records, folded by {way}: a dashed edge is a later round of a loop"
             + ("" if known else "; GradientTape(profile=True) knows lines")
         )
         return found
-    found = chains(graph)
+    found = fold_chains(graph)
     if len(found.nodes) > MOST_NODES and known:
-        found = by_scope(graph)
+        found = fold_by_scope(graph)
         found.notes.append(f"{graph.records} records, folded by function or Module")
     return found
 
 
-def merged(graph: Graph, groups: Sequence[int], title: Callable[[Node], str] | None) -> Graph:
+def merge_groups(
+    graph: Graph, groups: Sequence[int], title: Callable[[GraphNode], str] | None
+) -> Graph:
     """Return a graph with one node for each group.
 
-    groups : the group number of each node.  title : returns the title for a group, given its last node;
-    if it is None, the title consists of the names of the group's ops.
+    groups : the group number of each node.
+    title : returns the title for a group, given its last node; if it is None, the title consists of the
+        names of the group's ops.
     """
     members: dict[int, list[int]] = {}
     for i, group in enumerate(groups):
@@ -65,27 +68,28 @@ def merged(graph: Graph, groups: Sequence[int], title: Callable[[Node], str] | N
 
 
 def joined_nodes(
-    nodes: Sequence[Node], layouts: list[str], title: Callable[[Node], str] | None
-) -> Node:
+    nodes: Sequence[GraphNode], layouts: list[str], title: Callable[[GraphNode], str] | None
+) -> GraphNode:
     """Return the node that replaces a group of nodes in the picture.
 
-    layouts : the dtypes and shapes of the group's results, as text.  title : as in ``merged``.
+    layouts : the dtypes and shapes of the group's results, as text.
+    title : returns the title, given the last node; if it is None, the title has the names of the ops.
     """
     first, last = nodes[0], nodes[-1]
     if first is last:
         return first
     kinds = {node.kind for node in nodes}
     ops = [op for node in nodes for op in node.ops]
-    return Node(
+    return GraphNode(
         next(kind for kind in ("target", "missing", first.kind) if kind in kinds), ops, layouts,
         sum(node.size for node in nodes), last.place, all(node.light for node in nodes),
-        any(node.on_path for node in nodes), title(last) if title else titled(ops),
+        any(node.on_path for node in nodes), title(last) if title else ops_title(ops),
         next((node.named for node in reversed(nodes) if node.named), ""),
         [line for node in nodes for line in node.lines],
     )  # fmt: skip
 
 
-def chains(graph: Graph) -> Graph:
+def fold_chains(graph: Graph) -> Graph:
     """Merge consecutive elementwise ops, if each result is the only input of exactly one next op."""
     inputs: dict[int, list[int]] = {}
     outputs: dict[int, list[int]] = {}
@@ -100,10 +104,10 @@ def chains(graph: Graph) -> Graph:
         other = graph.nodes[before[0]]
         if other.light and other.place.scope == node.place.scope:
             groups[i] = groups[before[0]]
-    return merged(graph, groups, None)
+    return merge_groups(graph, groups, None)
 
 
-def by_scope(graph: Graph) -> Graph:
+def fold_by_scope(graph: Graph) -> Graph:
     """Merge consecutive nodes of one Module or function (``Place.scope``).
 
     Later nodes of the same function make another group, so that the graph has no cycles.
@@ -119,10 +123,10 @@ def by_scope(graph: Graph) -> Graph:
         if last is None or last[0] != node.place.scope:
             last = (node.place.scope, i)
         groups.append(last[1])
-    return merged(graph, groups, lambda node: node.place.scope or titled(node.ops))
+    return merge_groups(graph, groups, lambda node: node.place.scope or ops_title(node.ops))
 
 
-def fold_by_key(graph: Graph, key: Callable[[Node], str]) -> Graph:
+def fold_by_key(graph: Graph, key: Callable[[GraphNode], str]) -> Graph:
     """Merge nodes of ops that have the same key, so that the iterations of a loop become a cycle.
 
     Sources, untracked conversions and nodes without ops stay as they are.
@@ -132,13 +136,13 @@ def fold_by_key(graph: Graph, key: Callable[[Node], str]) -> Graph:
         i if node.kind in ("source", "left") or not node.ops else first.setdefault(key(node), i)
         for i, node in enumerate(graph.nodes)
     ]
-    return merged(graph, groups, None)
+    return merge_groups(graph, groups, None)
 
 
-WAY: dict[str, Callable[[Graph], Graph]] = {
+FOLDS: dict[str, Callable[[Graph], Graph]] = {
     "none": lambda graph: graph,
-    "chain": chains,
-    "scope": by_scope,
+    "chain": fold_chains,
+    "scope": fold_by_scope,
     "line": lambda graph: fold_by_key(graph, lambda node: node.place.line),
     "op": lambda graph: fold_by_key(graph, lambda node: node.ops[0]),
 }

@@ -1,4 +1,4 @@
-"""Hooks: user's functions that receive or replace cotangents, or that store the data of records."""
+"""Hooks: users' functions that receive or replace cotangents, or that store the data of records."""
 
 from __future__ import annotations
 
@@ -78,11 +78,11 @@ def on_gradient(x: Any, f: Callable[[Any], Any]) -> Callable[[], None]:
     if not callable(f):
         raise TypeError(f"on_gradient() takes a function, got {describe(f)} [at {user_line()}]")
     if nest.parts_of_nesting(x) is not None:
-        return on_gradients(x, f)
-    return hooked(x, f)
+        return register_group(x, f)
+    return register_hook(x, f)
 
 
-def on_gradients(x: Any, f: Callable[[Any], Any]) -> Callable[[], None]:
+def register_group(x: Any, f: Callable[[Any], Any]) -> Callable[[], None]:
     """Register ``f``, to be called at the end of a backward pass with all gradients of a nesting.
 
     Return a function that removes the registration.
@@ -107,14 +107,14 @@ def on_gradients(x: Any, f: Callable[[Any], Any]) -> Callable[[], None]:
 
     try:
         for number, leaf in enumerate(leaves):
-            removals.append(hooked(leaf, Member(group, number)))
+            removals.append(register_hook(leaf, Member(group, number)))
     except BaseException:
         remove_all_hooks()
         raise
     return remove_all_hooks
 
 
-def hooked(x: Array, f: Hook) -> Callable[[], None]:
+def register_hook(x: Array, f: Hook) -> Callable[[], None]:
     """Register ``f`` on the tapes that record in this thread, to be called with the gradient of x.
 
     Return a function that removes the registration.
@@ -163,7 +163,7 @@ def recordings_here(*, paused: bool = False) -> list[Recording]:
 
 # --- saved data -----------------------------------------------------------------------------------
 class Saving(Context):
-    """The context manager that ``saved_data`` returns: tapes store data by ``packing`` in the block."""
+    """The context manager that ``saved_data`` returns: in the block, tapes store data by ``packing``."""
 
     def __init__(self, packing: Packing) -> None:
         self.packing = packing

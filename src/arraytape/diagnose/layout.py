@@ -2,11 +2,12 @@
 
 The steps are those of Sugiyama, Tagawa and Toda 1981, "Methods for visual understanding of hierarchical
 system structures".  Edges that close a cycle are reversed.  A node's layer is its longest path from a
-node without inputs.  An edge has one slot, its lane, in each layer that it passes.  Each layer is sorted
-by the barycentres of its neighbours.  Then boxes and lanes move towards their neighbours as far as the
-gaps allow.
+node without inputs.  In each layer that an edge passes, the edge has a lane: a place between the boxes.
+Each layer is sorted by the barycentres of its neighbours.  Then boxes and lanes move towards their
+neighbours as far as the gaps allow.
 
-A *slot* is a box or a lane.  Slots below ``nodes`` are boxes, by node number; the others are lanes.
+A *slot* is a box or a lane.  Slots have numbers: below ``nodes``, the number of boxes, a number is a
+box; the others are lanes.
 """
 
 from __future__ import annotations
@@ -41,11 +42,12 @@ class Box(NamedTuple):
         return self.y + self.height
 
 
-class Layout(NamedTuple):
+class GraphLayout(NamedTuple):
     """The positions of boxes and edges.
 
-    boxes : the box of each node.  lines : dict from edges to the points of their lines.  turned : the
-    edges that close a cycle, so that they lead upwards.
+    boxes : the box of each node.
+    lines : dict from edges to the points of their lines.
+    turned : the edges that close a cycle, so that they lead upwards.
     """
 
     boxes: list[Box]
@@ -55,33 +57,33 @@ class Layout(NamedTuple):
     height: float
 
 
-def lay_out_graph(sizes: Sequence[tuple[float, float]], edges: Iterable[Edge]) -> Layout:
+def lay_out_graph(sizes: Sequence[tuple[float, float]], edges: Iterable[Edge]) -> GraphLayout:
     """Return the layout of nodes with these widths and heights, in pixels."""
     edges = list(dict.fromkeys(edges))
-    turned = closing(len(sizes), edges)
+    turned = cycle_edges(len(sizes), edges)
     down = list(dict.fromkeys((b, a) if (a, b) in turned else (a, b) for a, b in edges))
-    rows, chain_of, widths = with_lanes(sizes, down, layers(len(sizes), down))
+    rows, chain_of, widths = add_lanes(sizes, down, layer_numbers(len(sizes), down))
     neighbours = neighbours_of(chain_of.values(), len(widths))
     order_rows(rows, neighbours)
     centres = positions(rows, neighbours, widths, len(sizes))
     for _ in range(3):
-        straightened(chain_of.values(), rows, centres, widths, len(sizes))
+        straighten_edges(chain_of.values(), rows, centres, widths, len(sizes))
     heights = [max([sizes[i][1] for i in row if i < len(sizes)], default=0.0) for row in rows]
     tops = [MARGIN + sum(heights[:i]) + DOWN * i for i in range(len(rows))]
     bands = {i: (tops[k], heights[k]) for k, row in enumerate(rows) for i in row}
     left = min((x - w / 2 for x, w in zip(centres, widths, strict=True)), default=0.0) - MARGIN
     centres = [x - left for x in centres]
-    boxes = [boxed(centres[i], bands[i], size) for i, size in enumerate(sizes)]
-    drawn = with_ends(
-        {pair: bends(chain, centres, bands) for pair, chain in chain_of.items()}, boxes
+    boxes = [box_around(centres[i], bands[i], size) for i, size in enumerate(sizes)]
+    drawn = add_ends(
+        {pair: edge_points(chain, centres, bands) for pair, chain in chain_of.items()}, boxes
     )
     lines = {(a, b): drawn[b, a][::-1] if (a, b) in turned else drawn[a, b] for a, b in edges}
     right = max((x + w / 2 for x, w in zip(centres, widths, strict=True)), default=0.0)
     bottom = max((box.bottom for box in boxes), default=0.0)
-    return Layout(boxes, lines, turned, right + MARGIN, bottom + MARGIN)
+    return GraphLayout(boxes, lines, turned, right + MARGIN, bottom + MARGIN)
 
 
-def boxed(centre: float, band: tuple[float, float], size: tuple[float, float]) -> Box:
+def box_around(centre: float, band: tuple[float, float], size: tuple[float, float]) -> Box:
     """Return a box of this size around ``centre``, in the vertical middle of its layer.
 
     band : the top and the height of the layer.
@@ -90,15 +92,20 @@ def boxed(centre: float, band: tuple[float, float], size: tuple[float, float]) -
     return Box(centre - width / 2, top + (tall - height) / 2, width, height)
 
 
-def bends(
+def edge_points(
     chain: Sequence[int], centres: Sequence[float], bands: dict[int, tuple[float, float]]
 ) -> list[Point]:
-    """Return the points at which an edge enters and leaves the layers between its ends."""
+    """Return the points at which an edge enters and leaves the layers between its ends.
+
+    chain : the slots along the edge.
+    centres : the x of each slot.
+    bands : slot -> the top and the height of its layer.
+    """
     passed = [(centres[lane], *bands[lane]) for lane in chain[1:-1]]
     return [point for x, top, tall in passed for point in ((x, top), (x, top + tall))]
 
 
-def closing(count: int, edges: Sequence[Edge]) -> set[Edge]:
+def cycle_edges(count: int, edges: Sequence[Edge]) -> set[Edge]:
     """Return the edges that close a cycle: those to a node on the stack of a depth-first search."""
     after: list[list[int]] = [[] for _ in range(count)]
     for start, end in edges:
@@ -124,8 +131,8 @@ def closing(count: int, edges: Sequence[Edge]) -> set[Edge]:
     return found
 
 
-def layers(count: int, edges: Sequence[Edge]) -> list[int]:
-    """Return the layer of each node: the length of the longest path to it from a node without inputs.
+def layer_numbers(count: int, edges: Sequence[Edge]) -> list[int]:
+    """Return the layer of each node: the longest path to it from a node without inputs.
 
     A node without inputs is then moved down to the layer directly above the first node that uses it.
     """
@@ -148,12 +155,13 @@ def layers(count: int, edges: Sequence[Edge]) -> list[int]:
     return layer
 
 
-def with_lanes(
+def add_lanes(
     sizes: Sequence[tuple[float, float]], edges: Sequence[Edge], layer: Sequence[int]
 ) -> tuple[list[list[int]], dict[Edge, list[int]], list[float]]:
     """Return the slots of each layer, the slots along each edge, and the width of each slot.
 
     A slot is a box, or a lane: the place of an edge in a layer that it passes.
+    layer : the layer of each node.
     """
     rows: list[list[int]] = [[] for _ in range(max(layer, default=-1) + 1)]
     widths = [width for width, _ in sizes]
@@ -174,6 +182,11 @@ Neighbours = tuple[list[list[int]], list[list[int]]]
 
 
 def neighbours_of(chains: Iterable[Sequence[int]], count: int) -> Neighbours:
+    """Return for each slot the slots that edges connect with it, above and below.
+
+    chains : the slots along each edge.
+    count : the number of slots.
+    """
     above: list[list[int]] = [[] for _ in range(count)]
     below: list[list[int]] = [[] for _ in range(count)]
     for chain in chains:
@@ -184,10 +197,11 @@ def neighbours_of(chains: Iterable[Sequence[int]], count: int) -> Neighbours:
 
 
 def order_rows(rows: list[list[int]], neighbours: Neighbours) -> None:
-    """Sort the slots of each row, in place, by the mean position of their neighbours in the row before.
+    """Sort the slots of each row, in place, so that few edges cross.
 
-    A slot is a box, or the lane of an edge that passes the row.  Sweeps go down and up in turn, and
-    the order with the fewest crossings of edges is kept.
+    A slot is a box, or the lane of an edge that passes the row.  A slot moves to the mean position of
+    its neighbours in the row before.  Sweeps go down and up in turn, and the order with the fewest
+    crossings is kept.
     """
     best, fewest = [[*row] for row in rows], crossings(rows, neighbours)
     for sweep in range(SWEEPS):
@@ -201,14 +215,14 @@ def order_rows(rows: list[list[int]], neighbours: Neighbours) -> None:
             rows[i].sort(
                 key=lambda node: mean_position([place[n] for n in beside[node]], here[node])
             )
-        swapped(rows, neighbours)
+        swap_adjacent(rows, neighbours)
         count = crossings(rows, neighbours)
         if count < fewest:
             best, fewest = [[*row] for row in rows], count
     rows[:] = best
 
 
-def swapped(rows: list[list[int]], neighbours: Neighbours) -> None:
+def swap_adjacent(rows: list[list[int]], neighbours: Neighbours) -> None:
     """Swap two adjacent slots of a row, in place, wherever fewer edges cross afterwards."""
     above, below = neighbours
     for i, row in enumerate(rows):
@@ -266,7 +280,7 @@ def positions(
     """Return the x of each slot's centre, near the mean x of the slots that edges connect with it.
 
     A slot is a box, or the lane of an edge that passes the row.  The slots of a row keep their order,
-    and a least distance (``gap``).
+    and at least the distance ``least_distance``.
     """
     centres = [0.0] * len(widths)
     for row in rows:
@@ -275,7 +289,7 @@ def positions(
             centres[node], x = x + widths[node] / 2, x + widths[node] + ACROSS
         for node in row:
             centres[node] -= x / 2
-    gaps = [[gap(a, b, widths, nodes) for a, b in pairwise(row)] for row in rows]
+    gaps = [[least_distance(a, b, widths, nodes) for a, b in pairwise(row)] for row in rows]
     both = [a + b for a, b in zip(*neighbours, strict=True)]
     down, up = range(len(rows)), range(len(rows) - 1, -1, -1)
     plans = [(down, neighbours[0]), (up, neighbours[1])] * SWEEPS + [(down, both), (up, both)] * 2
@@ -304,13 +318,14 @@ def pull_of_lines(
     return sum(w * centres[n] for w, n in zip(weights, others, strict=True)) / total, total
 
 
-def straightened(
+def straighten_edges(
     chains: Iterable[Sequence[int]], rows: Sequence[Sequence[int]], centres: list[float],
     widths: Sequence[float], nodes: int,
 ) -> None:  # fmt: skip
-    """Straighten long edges: move their points in consecutive layers to one x, if neighbours leave room.
+    """Straighten long edges: move their points in consecutive layers to one x, if there is room.
 
-    chains : the slots along each edge.  centres : the x of each slot; changed in place.
+    chains : the slots along each edge.
+    centres : the x of each slot; changed in place.
     """
     beside = {node: (row[k - 1] if k else None, row[k + 1] if k + 1 < len(row) else None)
               for row in rows for k, node in enumerate(row)}  # fmt: skip
@@ -318,8 +333,12 @@ def straightened(
     def free(node: int) -> tuple[float, float]:
         left, right = beside[node]
         return (
-            float("-inf") if left is None else centres[left] + gap(left, node, widths, nodes),
-            float("inf") if right is None else centres[right] - gap(node, right, widths, nodes),
+            float("-inf")
+            if left is None
+            else centres[left] + least_distance(left, node, widths, nodes),
+            float("inf")
+            if right is None
+            else centres[right] - least_distance(node, right, widths, nodes),
         )
 
     for chain in chains:
@@ -339,7 +358,7 @@ def straightened(
                 run.append(node)
 
 
-def gap(a: int, b: int, widths: Sequence[float], nodes: int) -> float:
+def least_distance(a: int, b: int, widths: Sequence[float], nodes: int) -> float:
     """Return the least distance between the centres of two neighbouring slots of a row."""
     between = ACROSS if a < nodes or b < nodes else LANE
     return (widths[a] + widths[b]) / 2 + between
@@ -368,21 +387,21 @@ def spread_positions(
     return [value + offset for value, offset in zip(flat, offsets, strict=False)]
 
 
-def with_ends(lines: dict[Edge, list[Point]], boxes: Sequence[Box]) -> dict[Edge, list[Point]]:
+def add_ends(lines: dict[Edge, list[Point]], boxes: Sequence[Box]) -> dict[Edge, list[Point]]:
     """Add the end points to each line: the bottom of the upper box, and the top of the lower box."""
-    starts = ports(lines, boxes, 0)
-    ends = ports(lines, boxes, 1)
+    starts = line_ends(lines, boxes, 0)
+    ends = line_ends(lines, boxes, 1)
     return {
         pair: [(starts[pair], boxes[pair[0]].bottom), *points, (ends[pair], boxes[pair[1]].y)]
         for pair, points in lines.items()
     }
 
 
-def ports(lines: dict[Edge, list[Point]], boxes: Sequence[Box], side: int) -> dict[Edge, float]:
+def line_ends(lines: dict[Edge, list[Point]], boxes: Sequence[Box], side: int) -> dict[Edge, float]:
     """Return the x at which each line meets the box at one of its ends.
 
-    side : 0 for the upper end of the lines, 1 for the lower end.  Lines at a box are sorted by the x of
-    their next point, so that they do not cross.
+    Lines at a box are sorted by the x of their next point, so that they do not cross.
+    side : 0 for the upper end of the lines, 1 for the lower end.
     """
     at: dict[int, list[tuple[float, Edge]]] = {}
     for pair, points in lines.items():

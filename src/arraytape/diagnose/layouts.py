@@ -1,7 +1,7 @@
-"""Shapes and dtypes of values on a tape, inferred from its records and from properties of ops.
+"""Shapes and dtypes of values on a tape, inferred from its records, for the boxes of ``graph``.
 
-Records keep only the shapes and dtypes that their rules need.  The others are inferred in turns, from
-results to inputs and back, until nothing new is found.  They are only displayed.
+Records keep only the shapes and dtypes that their rules need.  The others are inferred from properties
+of ops: from inputs to results and back, in turns, until nothing new is found.  They are only displayed.
 """
 
 from __future__ import annotations
@@ -30,21 +30,25 @@ def layouts_of(records: Sequence[Record], known: dict[int, Layout]) -> dict[int,
     """Return a dict from value ids to (shape, dtype): ``known`` and all that can be inferred from it."""
     found = dict(known)
     for record in records:
-        for value_id, layout in stated(record):
-            learn(found, value_id, layout)
+        for value_id, layout in stored_layouts(record):
+            fill_layout(found, value_id, layout)
     changed = True
     while changed:
         # Walk forwards and backwards, since an elementwise op's result has the shape of its inputs.
-        passes = (implied(record, found) for record in (*records, *reversed(records)))
+        passes = (inferred_layouts(record, found) for record in (*records, *reversed(records)))
         changed = (
-            sum(learn(found, value_id, layout) for pairs in passes for value_id, layout in pairs)
+            sum(
+                fill_layout(found, value_id, layout)
+                for pairs in passes
+                for value_id, layout in pairs
+            )
             > 0
         )
     return found
 
 
-def learn(found: dict[int, Layout], value_id: int, layout: Layout) -> bool:
-    """Fill in the unknown parts of a value's layout, and return True if anything was filled in."""
+def fill_layout(found: dict[int, Layout], value_id: int, layout: Layout) -> bool:
+    """Fill in what is unknown of a value's shape and dtype; return True if anything was filled in."""
     shape, dtype = found.get(value_id, UNKNOWN)
     new_shape, new_dtype = shape is None is not layout[0], dtype is None is not layout[1]
     if not value_id or not (new_shape or new_dtype):
@@ -53,7 +57,7 @@ def learn(found: dict[int, Layout], value_id: int, layout: Layout) -> bool:
     return True
 
 
-def stated(record: Record) -> Iterator[tuple[int, Layout]]:
+def stored_layouts(record: Record) -> Iterator[tuple[int, Layout]]:
     """Yield pairs (value id, layout) for inputs and results whose layouts the record stores."""
     plan = plan_of(record)
     if isinstance(plan, Plan):
@@ -61,7 +65,7 @@ def stated(record: Record) -> Iterator[tuple[int, Layout]]:
                        strict=False)  # fmt: skip
         names = plan.op.inputs
         if plan.op.variadic:
-            yield from of_variadic(plan, record)
+            yield from variadic_layouts(plan, record)
             return
         for name, value_id in zip(names, inputs_of(record), strict=True):
             if value_id:  # 0: not followed, perhaps a Python number
@@ -81,7 +85,8 @@ def stated(record: Record) -> Iterator[tuple[int, Layout]]:
             yield value_id, (layout.shape, layout.dtype)
 
 
-def of_variadic(plan: Plan, record: Record) -> Iterator[tuple[int, Layout]]:
+def variadic_layouts(plan: Plan, record: Record) -> Iterator[tuple[int, Layout]]:
+    """Yield pairs (value id, layout) for the inputs of an op that takes any number of arrays."""
     (name,) = plan.op.inputs
     value_ids = inputs_of(record)
     kept = plan.kept_value(record, name) if plan.keeps_value(name) else None
@@ -100,11 +105,11 @@ def of_variadic(plan: Plan, record: Record) -> Iterator[tuple[int, Layout]]:
     )
 
 
-def implied(record: Record, found: dict[int, Layout]) -> Iterable[tuple[int, Layout]]:
+def inferred_layouts(record: Record, found: dict[int, Layout]) -> Iterable[tuple[int, Layout]]:
     """Return pairs (value id, layout) for values of a record, inferred from the layouts in ``found``."""
     plan, value_ids = plan_of(record), (*results_of(record), *inputs_of(record))
     if isinstance(plan, Structural):
-        return of_structural(plan, record, found)
+        return structural_layouts(plan, record, found)
     if plan.op.kind == "elementwise" and not plan.needs_fit:
         shapes = [found.get(value_id, UNKNOWN)[0] for value_id in value_ids]
         dtypes = [found.get(value_id, UNKNOWN)[1] for value_id in value_ids]
@@ -112,13 +117,14 @@ def implied(record: Record, found: dict[int, Layout]) -> Iterable[tuple[int, Lay
         dtype = None if plan.op.own_dtype else next((d for d in dtypes if d is not None), None)
         return [(value_id, (one, dtype)) for value_id in value_ids]
     if plan.op.kind == "linear" and not plan.op.variadic:
-        return of_linear(plan, record, found)
+        return linear_layouts(plan, record, found)
     return ()
 
 
-def of_structural(
+def structural_layouts(
     plan: Structural, record: Record, found: dict[int, Layout]
 ) -> Iterable[tuple[int, Layout]]:
+    """Return pairs (value id, layout) for a view or another record that no op made."""
     if plan is SAME:
         return [
             (record[1], found.get(record[2], UNKNOWN)),
@@ -130,17 +136,19 @@ def of_structural(
     (shape, dtype), (_, end) = found.get(view.root, UNKNOWN), found.get(view.view, UNKNOWN)
     real = any(kind in (REAL, IMAG) for kind, _ in view.path)
     tried = next(one for one in (dtype, end, complex if real else float) if one is not None)
-    part = attempt(shape, tried, lambda data: walk_path(data, view.path, numpy_namespace))
+    part = layout_of_result(shape, tried, lambda data: walk_path(data, view.path, numpy_namespace))
     return [
         (view.view, (part[0], part[1] if dtype is not None else None)),
         (view.root, (None, None if real else end)),
     ]
 
 
-def of_linear(plan: Plan, record: Record, found: dict[int, Layout]) -> list[tuple[int, Layout]]:
-    """Infer [(value id, layout)] of a linear op's result, from the op's parameters or its run on zeros.
+def linear_layouts(
+    plan: Plan, record: Record, found: dict[int, Layout]
+) -> list[tuple[int, Layout]]:
+    """Infer the layout of a linear op's result, from its parameters or by a run on zeros.
 
-    Return [] if the layout is known already or cannot be found.
+    Return [(value id, layout)], or [] if the layout is known already or cannot be found.
     """
     inputs = inputs_of(record)
     shape, dtype = found.get(inputs[0], UNKNOWN)
@@ -152,10 +160,12 @@ def of_linear(plan: Plan, record: Record, found: dict[int, Layout]) -> list[tupl
         return [(out, (shape if plan.op.per_element else None, plan.kept_value(record, "dtype")))]
     if shape is None or dtype is None or np.prod(shape, dtype=float) > PROBED:
         return []
-    return [(out, attempt(shape, dtype, lambda x: function(x, **plan.kept_parameters(record))))]
+    return [
+        (out, layout_of_result(shape, dtype, lambda x: function(x, **plan.kept_parameters(record))))
+    ]
 
 
-def attempt(
+def layout_of_result(
     shape: tuple[int, ...] | None, dtype: DTypeLike, function: Callable[[np.ndarray], HasLayout]
 ) -> Layout:
     """Run a function on zeros, and return the layout of its result; UNKNOWN if the function raises.

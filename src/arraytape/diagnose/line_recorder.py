@@ -1,4 +1,4 @@
-"""Source lines of ops: a recorder of all ops that a thread runs on Arrays.
+"""``lines``: a recorder of the source line of each op that a thread runs on Arrays.
 
 A tape stores no lines, and has no record of ops on values that it does not follow.  ``Lines`` is both a
 recorder and a mode, which intercepts the calls of ops.  As a mode it follows all operands before each
@@ -35,9 +35,11 @@ class Step(NamedTuple):
     """An op that ran, an untracked conversion or an assignment, as ``Lines`` notes it.
 
     kind : "op", "left" (an untracked conversion), "constant" (an op without derivative) or "assign".
-    outs, ins : the value ids of results and inputs.  dtype : the result's dtype, for the kind
-    "constant" alone.  on : the ``id()`` of each recorder of the thread.  paused : the ``id()`` of each
-    recorder that ``stop_recording`` paused.
+    outs, ins : the value ids of results and inputs.
+    line : "file:line".
+    dtype : the result's dtype, for the kind "constant" alone.
+    on : the ``id()`` of each recorder of the thread.
+    paused : the ``id()`` of each recorder that ``stop_recording`` paused.
     """
 
     name: str
@@ -51,7 +53,7 @@ class Step(NamedTuple):
 
 
 class Lines(Bystander, SeesAssignments, Mode):
-    """The result of ``lines``: the steps of a thread, in the order in which they ran."""
+    """The result of ``lines``: the ops (``Step``) of a thread, in the order in which they ran."""
 
     # A Bystander does not count as an outer recorder, so gradients in the block compute on raw data.
     one_shot = answers = True
@@ -70,6 +72,7 @@ class Lines(Bystander, SeesAssignments, Mode):
     def add(
         self, name: str, kind: str, outs: Iterable[int], ins: Iterable[int], dtype: str = ""
     ) -> None:
+        """Note an op, an untracked conversion or an assignment that runs now, as a ``Step``."""
         outs, line, stack = tuple(outs), user_line(), recorders()
         paused = frozenset(id(one.paused) for one in stack if isinstance(one, Paused))
         on = frozenset(id(one) for one in stack)
@@ -120,7 +123,7 @@ def arrays_in(value: Any) -> list[Array]:
         return []
 
 
-class Noting(Context):
+class NotingLines(Context):
     """The context manager that ``lines`` returns; its ``Lines`` notes the ops that run in the block."""
 
     def _begin(self) -> Lines:
@@ -137,7 +140,7 @@ class Noting(Context):
             remove_recorder(self.seen)
 
 
-def lines() -> Noting:
+def lines() -> NotingLines:
     """Open a block that notes the source line of each op of this thread, for ``explain`` and ``nans``.
 
         with diagnose.lines() as seen, xp.GradientTape() as tape:
@@ -163,4 +166,4 @@ def lines() -> Noting:
     >>> print(xp.diagnose.explain(tape, y, x, seen))
     The gradient is None: floor at ... has no derivative, by declaration, so its result is ...
     """
-    return Noting()
+    return NotingLines()

@@ -22,17 +22,22 @@ from .._tape.table_text import format_bytes
 from .layouts import UNKNOWN, Layout, layouts_of
 
 LONGEST = 46  # the greatest number of characters in a line of a box
-LIGHT = frozenset(("view", "cast", "positive"))  # other ops in chains of elementwise ops
+LIGHT = frozenset(
+    ("view", "cast", "positive")
+)  # ops that chains of elementwise ops may contain, too
 
 
 @dataclass(eq=False)
-class Node:
-    """A box: a source, a record, or several records that were folded into one.
+class GraphNode:
+    """A box of the picture: a source, a record, or several records that were folded into one.
 
-    kind : "source", "op", "target", "left" (an untracked conversion) or "missing" (an op without a
-    rule, or a target that is not on the tape).  ops : the names of the records' ops.  layouts : the
-    shapes and dtypes of the results, as texts.  size : the bytes of the buffers that these records keep,
-    without buffers of earlier records.  light : True if the node may be merged with the ops next to it.
+    kind : "source", "op", "target", "left" (an untracked conversion) or "missing" (an op without a rule,
+        or a target that is not on the tape).
+    ops : the names of the records' ops.
+    layouts : the shapes and dtypes of the results, as texts.
+    size : the bytes of the buffers that these records keep, without buffers of earlier records.
+    light : True if the node may be merged with the ops next to it.
+    on_path : True if the node is on a path from a source to the target.
     """
 
     kind: str
@@ -48,7 +53,7 @@ class Node:
 
     def words(self) -> list[str]:
         """Return the lines of text in the box, of which the first is the title."""
-        said = [self.title or titled(self.ops)]
+        said = [self.title or ops_title(self.ops)]
         if self.named:
             said[0] = f"{self.named} = {said[0]}" if self.kind != "source" else self.named
         facts = [", ".join(self.layouts[:2]) + (", …" if len(self.layouts) > 2 else "")]
@@ -56,16 +61,19 @@ class Node:
         facts += [f"keeps {format_bytes(self.size)}"] if self.size else []
         lines = [" · ".join(fact for fact in facts if fact)]
         said += lines if len(lines[0]) <= LONGEST else [facts[0], " · ".join(facts[1:])]
-        said += [short(line) for line in self.lines[:1]]
+        said += [short_line(line) for line in self.lines[:1]]
         return [line for line in said if line]
 
     def details(self) -> str:
-        """Return the text of the tooltip."""
-        parts = [f"{self.named or self.kind}: {counts(self.ops) or self.title}", *self.layouts[:8]]
+        """Return the text that is shown while the pointer is on the box."""
+        parts = [
+            f"{self.named or self.kind}: {op_counts(self.ops) or self.title}",
+            *self.layouts[:8],
+        ]
         parts.append(f"keeps {format_bytes(self.size)}" if self.size else "keeps no data")
         if self.place is not NOWHERE:
             parts += [f"in {self.place.scope}"] if self.place.scope else []
-        parts += list(dict.fromkeys(map(short, self.lines)))[:12]
+        parts += list(dict.fromkeys(map(short_line, self.lines)))[:12]
         return "\n".join(parts)
 
 
@@ -74,44 +82,46 @@ class Graph:
     """Nodes in the order of their records, and edges between them.
 
     edges : for each pair (start, end) of indices of nodes, True for edges on a path from a source to the
-    target.  notes : lines of text above the picture.  records : the number of records, before folding.
+        target.
+    notes : lines of text above the picture.
+    records : the number of records, before folding.
     """
 
-    nodes: list[Node]
+    nodes: list[GraphNode]
     edges: dict[tuple[int, int], bool]
     notes: list[str] = field(default_factory=list)
     records: int = 0
 
 
-def titled(ops: Sequence[str], most: int = 3) -> str:
+def ops_title(ops: Sequence[str], most: int = 3) -> str:
     """Return a title such as ``"add"``, ``"mul, add, exp"`` or ``"mul, add, exp, …"``."""
     names = list(dict.fromkeys(ops)) if len(ops) > most else list(ops)
     return ", ".join(names[:most]) + (", …" if len(names) > most else "")
 
 
-def counts(ops: Sequence[str]) -> str:
+def op_counts(ops: Sequence[str]) -> str:
     """Return a text such as ``"2 x add, exp"``."""
     times = {name: ops.count(name) for name in dict.fromkeys(ops)}
     return ", ".join(name if n == 1 else f"{n} x {name}" for name, n in times.items())
 
 
-def short(line: str) -> str:
+def short_line(line: str) -> str:
     """Shorten a path and line number to the last folder, as ``folder/file.py:3``."""
     head, bracket, rest = line.partition(" (")
     return "/".join(head.replace("\\", "/").split("/")[-2:]) + bracket + rest
 
 
 # --- from records ---------------------------------------------------------------------------------
-class Builder:
+class GraphBuilder:
     """A builder of a graph of the tape's records that lead from the sources to the targets.
 
     The graph also shows conversions, such as ``float(x)``, of values that depend on a source.
 
     starts, sources : the value ids of the targets, and of the sources.
-    ahead : the ids of all values on which a target depends.
-    behind : the ids of all values that depend on a source.
+    needed_ids : the ids of all values on which a target depends.
+    reached_ids : the ids of all values that depend on a source.
     labels : a dict from value ids to the names that the graph shows.
-    strangers : nodes for the targets that are not on the tape.
+    unfollowed : nodes for the targets that are not on the tape.
     """
 
     def __init__(
@@ -127,15 +137,15 @@ class Builder:
         self.records = list(recording.records)  # after value_id_of, which may record a view
         self.starts = {value_id for value_id in starts if value_id}
         self.sources = dict.fromkeys(value_id for value_id, _ in places if value_id)
-        self.ahead = sources_of(self.records, self.starts)
-        self.behind = ids_made_of(self.records, self.sources)
+        self.needed_ids = sources_of(self.records, self.starts)
+        self.reached_ids = ids_made_of(self.records, self.sources)
         self.labels = {value_id: names[id(x)] for value_id, x in zip(starts, targets, strict=True)}
         self.labels |= {
             value_id: names[id(x)] for (value_id, _), x in zip(places, sources, strict=True)
         }
         self.labels.pop(0, None)
-        self.strangers = [
-            stranger(x, names[id(x)])
+        self.unfollowed = [
+            unfollowed_target(x, names[id(x)])
             for x, value_id in zip(targets, starts, strict=True)
             if value_id not in recording.known
         ]
@@ -155,6 +165,7 @@ class Builder:
         return (entry.source, entry.path) if entry else (self.recording.value_id_of(x), ())
 
     def build_graph(self) -> Graph:
+        """Return the graph, without folding."""
         shown = self.shown_records()
         graph = Graph([], {}, self.notes(), len(shown))
         maker: dict[int, int] = {}  # the index of a node by value id
@@ -180,7 +191,7 @@ class Builder:
             for start in inputs:
                 graph.edges[start, place] = node.on_path and graph.nodes[start].on_path
             maker |= dict.fromkeys(results, place)
-        graph.nodes += self.strangers
+        graph.nodes += self.unfollowed
         return graph
 
     def shown_records(self) -> list[Record]:
@@ -190,8 +201,8 @@ class Builder:
             for record in self.records
             if plan_of(record) is LEFT and self.starts.isdisjoint(inputs_of(record))
         ]
-        cut = sources_of(self.records, exits) & self.behind
-        seen = self.ahead | cut
+        cut = sources_of(self.records, exits) & self.reached_ids
+        seen = self.needed_ids | cut
         return [record for record in self.records if not seen.isdisjoint(results_of(record))]
 
     def root_ids(self, shown: list[Record]) -> list[int]:
@@ -204,15 +215,16 @@ class Builder:
             value_id for value_id in dict.fromkeys([*self.sources, *others]) if value_id not in made
         ]
 
-    def source_node(self, value_id: int) -> Node:
+    def source_node(self, value_id: int) -> GraphNode:
         """Return the node of a value that is no record's result."""
         asked = value_id in self.sources
         name = self.label_of(value_id) or ("source" if asked else "watched")
         layouts = [layout_text(self.layouts.get(value_id, UNKNOWN))]
-        on_path = asked and value_id in self.ahead
-        return Node("source", [], layouts, on_path=on_path, named=name, title=name)
+        on_path = asked and value_id in self.needed_ids
+        return GraphNode("source", [], layouts, on_path=on_path, named=name, title=name)
 
     def label_of(self, value_id: int) -> str:
+        """Return the name of a value in the picture, or ""."""
         if self.labels.get(value_id):
             return self.labels[value_id]
         for handle, root, source, *_ in self.recording.watched.values():
@@ -220,7 +232,7 @@ class Builder:
                 return self.names[id(handle)]
         return ""
 
-    def node(self, record: Record, size: int) -> Node:
+    def node(self, record: Record, size: int) -> GraphNode:
         """Return the node of the graph for one record.
 
         size : the bytes that the record keeps, without memory that an earlier record keeps, too.
@@ -229,12 +241,14 @@ class Builder:
         place = self.places.place_of_record(record) if self.places else NOWHERE
         if plan is LEFT:
             line = exit_text(LeftRecord(*record))
-            return Node("left", ["left"], place=place, title="value left the tape", lines=[line])
-        behind, ahead = self.behind, self.ahead
+            return GraphNode(
+                "left", ["left"], place=place, title="value left the tape", lines=[line]
+            )
+        behind, ahead = self.reached_ids, self.needed_ids
         name, missing = op_words(plan, record), missing_rule(plan, record) is not None
         target = not self.starts.isdisjoint(results)
         layouts = [layout_text(self.layouts.get(value_id, UNKNOWN)) for value_id in results]
-        return Node(
+        return GraphNode(
             "missing" if missing else "target" if target else "op",
             [name],
             [layout for layout in layouts if layout],
@@ -254,15 +268,15 @@ class Builder:
         names = [
             self.label_of(value_id) or "a source"
             for value_id in self.sources
-            if value_id not in self.ahead
+            if value_id not in self.needed_ids
         ]
         return [f"no path from {name} to the target: its gradient is None" for name in names]
 
 
-def stranger(x: Array, name: str) -> Node:
+def unfollowed_target(x: Array, name: str) -> GraphNode:
     """Return the node of a target that the tape does not follow."""
     title = f"{name or 'target'} is not on this tape"
-    return Node("missing", [], [layout_text(value_layout(x))], title=title)
+    return GraphNode("missing", [], [layout_text(value_layout(x))], title=title)
 
 
 def is_light(plan: Plan | Structural) -> bool:
@@ -275,7 +289,7 @@ def value_layout(x: Array) -> Layout:
 
 
 def layout_text(layout: Layout) -> str:
-    """Return a text such as ``float64(3, 4)``, without the parts that are unknown."""
+    """Return a text such as ``float64(3, 4)``, without the shape or dtype if it is unknown."""
     shape, dtype = layout
     if shape is None:
         return str(dtype) if dtype is not None else ""
@@ -305,7 +319,7 @@ def view_name(path: Path) -> str:
 
 
 def key_text(key: Any) -> str:
-    """Return a key of indexing as text, without brackets; "…" for arrays and other long keys."""
+    """Return an index (key) as text, without brackets; "…" for arrays and other long keys."""
     if isinstance(key, tuple):
         return ", ".join(map(key_text, key))
     if isinstance(key, slice):

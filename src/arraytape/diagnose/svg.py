@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from .layout import Box, lay_out_graph
-from .model import LONGEST, Graph, Node
+from .model import LONGEST, Graph, GraphNode
 
 CHARACTER, LINE = 6.9, 16.0  # width of a character and height of a line at 11.5 px, in pixels
 TITLE = 7.9  # width of a character of a title, at 13 px and bold
@@ -143,6 +143,7 @@ def edge_kind(graph: Graph, pair: tuple[int, int], on_path: bool) -> str:
 
     The class is "cut" if the edge leads to a red box, "on" if it is on a path from a source to the
     target, else "".
+    pair : the indices of the nodes that the edge connects.
     """
     if graph.nodes[pair[1]].kind in ("left", "missing"):
         return "cut"
@@ -150,6 +151,7 @@ def edge_kind(graph: Graph, pair: tuple[int, int], on_path: bool) -> str:
 
 
 def arrow(kind: str, colour: str) -> str:
+    """Return the SVG marker for the ends of arrows of one kind."""
     return (
         f'<marker id="end{kind}" viewBox="0 0 8 8" refX="7.4" refY="4" markerWidth="8" '
         f'markerHeight="8" markerUnits="userSpaceOnUse" orient="auto">'
@@ -158,6 +160,7 @@ def arrow(kind: str, colour: str) -> str:
 
 
 def note_text(line: str, y: float) -> str:
+    """Return the SVG of a line of the note; a line about a missing path gets a style of its own."""
     kind = "note cut" if line.startswith("no path") else "note"
     return f'<text x="20" y="{y:.1f}" class="{kind}">{escape(line)}</text>'
 
@@ -165,7 +168,12 @@ def note_text(line: str, y: float) -> str:
 def edge(
     pair: tuple[int, int], points: Sequence[tuple[float, float]], kind: str, round_: bool
 ) -> str:
-    """Return the SVG of an edge through ``points``, vertical within a layer, curved between layers."""
+    """Return the SVG of an edge through ``points``, vertical within a layer, curved between layers.
+
+    pair : the indices of the nodes that the edge connects.
+    kind : the CSS class from ``edge_kind``.
+    round_ : True for an edge that closes a cycle, which is dashed.
+    """
     (x, y), *rest = points
     d = [f"M{x:.1f} {y:.1f}"]
     for a, b in rest:
@@ -196,14 +204,15 @@ def colours_of(graph: Graph) -> dict[str, str]:
 
 
 def legend(scope: str, colour: str, y: float) -> str:
+    """Return the SVG of a scope's line in the legend: a bar in its colour, and its name."""
     return (
         f'<rect x="20" y="{y - 9:.1f}" width="5" height="11" rx="2" fill="{colour}"/>'
         f'<text x="32" y="{y:.1f}" class="note">{escape(scope)}</text>'
     )
 
 
-def box(i: int, node: Node, lines: Sequence[str], at: Box, colour: str) -> str:
-    """Return the SVG of a node's box: its lines of text, a tooltip, a bar in the colour of its scope."""
+def box(i: int, node: GraphNode, lines: Sequence[str], at: Box, colour: str) -> str:
+    """Return the SVG of a node's box: lines of text, a tooltip, a bar in the colour of its scope."""
     bar = (
         f'<rect x="{at.x + 3.5:.1f}" y="{at.y + 6:.1f}" width="4" height="{at.height - 12:.1f}" rx="2" '
         f'fill="{colour}"/>'

@@ -1,4 +1,4 @@
-"""A graph as text for Graphviz and for Mermaid, which do the layout."""
+"""A graph as text for Graphviz and for Mermaid, which place the boxes and edges themselves."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ ENTITIES = str.maketrans(
 
 def as_dot(graph: Graph, title: str) -> str:
     """Return the graph as text in the language DOT of Graphviz."""
-    head = "\\n".join(quoted(line) for line in [title, *graph.notes])
+    head = "\\n".join(escape_dot(line) for line in [title, *graph.notes])
     lines = ["digraph tape {", f'  label="{head}"; labelloc=t; node [fontname="monospace"];']
     for i, node in enumerate(graph.nodes):
-        label = "\\n".join(quoted(line) for line in node.words())
+        label = "\\n".join(escape_dot(line) for line in node.words())
         lines.append(f'  n{i} [label="{label}" {DOT[node.kind]}];')
     for (start, end), on_path in graph.edges.items():
         lines.append(f"  n{start} -> n{end}{DOT_EDGES[edge_kind(graph, (start, end), on_path)]};")
@@ -47,7 +47,7 @@ def as_mermaid(graph: Graph, title: str) -> str:
     lines = ["flowchart TD", *(f"  %% {line}" for line in [title, *graph.notes])]
     for i, node in enumerate(graph.nodes):
         before, after, _ = MERMAID[node.kind]
-        label = "<br/>".join(entities(line) for line in node.words())
+        label = "<br/>".join(escape_mermaid(line) for line in node.words())
         lines.append(f"  n{i}{before}{label}{after}:::{node.kind}")
     for (start, end), on_path in graph.edges.items():
         lines.append(f"  n{start} {MERMAID_EDGES[edge_kind(graph, (start, end), on_path)]} n{end}")
@@ -56,10 +56,11 @@ def as_mermaid(graph: Graph, title: str) -> str:
     return "\n".join([*lines, ""])
 
 
-def quoted(text: str) -> str:
+def escape_dot(text: str) -> str:
+    """Return a text with backslashes and quotes escaped for a string in DOT."""
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def entities(text: str) -> str:
+def escape_mermaid(text: str) -> str:
     """Escape the text of a label for Mermaid, which writes HTML's entities with # in place of &."""
     return text.translate(ENTITIES)

@@ -1,4 +1,4 @@
-"""Causes of a zero gradient: a backward pass that checks the cotangents around each record."""
+"""Causes of a zero gradient, found by a backward pass that checks the cotangents around each record."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ from .._tape.backward import BackwardPass
 from .._tape.data import RawData
 from .._tape.none_causes import public_op_name
 from .._tape.numerics import values_on_host
-from .facts import Facts, name_of
+from .facts import GradientFacts, name_of
 
 PRODUCTS = ("multiply", "matmul", "vecdot")
 
 
-class Death(NamedTuple):
+class ZeroPoint(NamedTuple):
     """A record at which the gradient became zero.
 
     Its result has a nonzero cotangent, but its inputs that depend on the source get only zeros.
-
     cancelled : True if the zero may be a sum that cancels.  Then an input had a nonzero cotangent before
-    the record's rule ran, or the record has an input twice.
+        the record's rule ran, or the record has an input twice.
     """
 
     record: Record
@@ -30,25 +29,26 @@ class Death(NamedTuple):
 
 
 class ZeroSearch(BackwardPass):
-    """A backward pass that notes in ``deaths`` the records at which cotangents become zero."""
+    """A backward pass that notes in ``zero_points`` the records at which cotangents become zero."""
 
     on_path: Collection[int] = ()  # the value ids that depend on the source
 
     def __init__(self, data: RawData, followed: Collection[int]) -> None:
         super().__init__(data, followed)
-        self.deaths: list[Death] = []
+        self.zero_points: list[ZeroPoint] = []
 
     def go_back(self, plan: Plan | Structural, record: Record) -> None:
-        came = any(self.holds_something(value_id) for value_id in results_of(record))
+        """Pass cotangents back through a record, and note the record if they become zero there."""
+        came = any(self.has_nonzero(value_id) for value_id in results_of(record))
         inputs = [value_id for value_id in inputs_of(record) if value_id in self.on_path]
         before = len({*inputs}) < len(inputs) or any(
-            self.holds_something(value_id) for value_id in inputs
+            self.has_nonzero(value_id) for value_id in inputs
         )
         super().go_back(plan, record)
-        if came and inputs and not any(self.holds_something(value_id) for value_id in inputs):
-            self.deaths.append(Death(record, cancelled=before))
+        if came and inputs and not any(self.has_nonzero(value_id) for value_id in inputs):
+            self.zero_points.append(ZeroPoint(record, cancelled=before))
 
-    def holds_something(self, value_id: int) -> bool:
+    def has_nonzero(self, value_id: int) -> bool:
         """Return True if a value has a cotangent that is not zero."""
         held = self.cotangents.get(value_id)
         return held is not None and not is_zero(held)
@@ -59,7 +59,7 @@ def is_zero(data: Any) -> bool:
     return not values_on_host(data).any()
 
 
-def why_zero(facts: Facts) -> str:
+def why_zero(facts: GradientFacts) -> str:
     """Return a phrase that names the ops at which the gradient became zero, and why.
 
     Return "" if no op is found.  If the target has no elements, the phrase says that.
@@ -71,15 +71,17 @@ def why_zero(facts: Facts) -> str:
         return pass_
 
     pass_, _ = facts.run(searching)
-    if not pass_.deaths:
+    if not pass_.zero_points:
         return "the target has no elements" if facts.target.size == 0 else ""
-    return " and ".join(dict.fromkeys(zero_reason(facts, death) for death in pass_.deaths))
+    return " and ".join(
+        dict.fromkeys(zero_reason(facts, zero_point) for zero_point in pass_.zero_points)
+    )
 
 
-def zero_reason(facts: Facts, death: Death) -> str:
-    """Return a phrase that says why the cotangent became zero at the record of ``death``."""
-    record, where = death.record, facts.at(death.record)
-    if death.cancelled:
+def zero_reason(facts: GradientFacts, zero_point: ZeroPoint) -> str:
+    """Return a phrase that says why the cotangent became zero at the record of ``zero_point``."""
+    record, where = zero_point.record, facts.op_and_line(zero_point.record)
+    if zero_point.cancelled:
         return f"what {where} passes back cancels, in itself or with what came another way"
     if record[0] == PUT.number and write_of(record).value not in facts.reached_ids:
         return (

@@ -1,4 +1,4 @@
-"""Functions that find the client of a Dask cluster, check its installation, and await results."""
+"""Functions that find the client of a Dask cluster, check what is installed on it, and await results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._util.errors import user_line
 from .._version import __version__
-from ._errors import idle
+from ._errors import no_workers
 
 if TYPE_CHECKING:  # classes of the package distributed, most of whose methods have no annotations
     Client: TypeAlias = Any
@@ -23,7 +23,10 @@ CHECKED: weakref.WeakSet[Any] = weakref.WeakSet()  # clients of clusters whose v
 
 
 def client_of(blocks: Sequence[tuple[Any, ...]]) -> Client | None:
-    """Return the client of the futures among the blocks, else the current client, else None."""
+    """Return the client of the futures among the blocks, else the current client, else None.
+
+    blocks : for each partition its blocks.
+    """
     distributed = sys.modules.get("distributed")
     if distributed is None:
         return None
@@ -53,10 +56,12 @@ def version() -> str:
 
 
 def check_installed(client: Client, name: str, again: bool = False) -> None:
-    """Raise RuntimeError if the scheduler or a worker cannot import arraytape, or has another version.
+    """Raise RuntimeError if a process of the cluster cannot import arraytape, or has another version.
 
-    The check runs once for a client.  ``again`` repeats it after workers died, because a worker without
-    arraytape cannot read its messages and ends without an error.
+    The check runs once for a client.
+    name : the user's function, for the message.
+    again : True to repeat the check after workers died, because a worker without arraytape cannot read
+        its messages and ends without an error.
     """
     if client in CHECKED and not again:
         return
@@ -81,15 +86,15 @@ def check_installed(client: Client, name: str, again: bool = False) -> None:
 
 
 def is_wrong(answer: str | BaseException) -> bool:
-    """Return True if ``answer``, the result of ``version`` in another process, is no equal version.
+    """Return True if ``answer`` is another version of arraytape, or an error.
 
-    Return False if the process died.
+    answer : the result of ``version`` in another process.  If that process died, return False.
     """
     return not isinstance(answer, OSError) and answer != __version__
 
 
 # --- waiting ------------------------------------------------------------------------------------------
-def awaited(client: Client, future: Future, name: str) -> Any:
+def await_result(client: Client, future: Future, name: str) -> Any:
     """Return the result of a future; raise PartitionError if there is no worker to compute it."""
     most = patience()
     since = time.monotonic()  # the last time at which there were workers
@@ -104,11 +109,11 @@ def awaited(client: Client, future: Future, name: str) -> Any:
         if state is None:
             since = time.monotonic()
         elif time.monotonic() - since > most:
-            raise idle(name, state, most)
+            raise no_workers(name, state, most)
 
 
 def patience() -> float:
-    """Return the seconds after which ``awaited`` gives up a cluster without workers."""
+    """Return the seconds after which ``await_result`` gives up a cluster without workers."""
     import dask
 
     given = dask.config.get("distributed.scheduler.no-workers-timeout", None)
@@ -116,7 +121,7 @@ def patience() -> float:
 
 
 def workers_that_wait(client: Client) -> str | None:
-    """Return the reason why no worker of a cluster runs tasks; None if some do, or if it is unknown."""
+    """Return why no worker of a cluster runs tasks; None if some do, or if that is unknown."""
     with contextlib.suppress(OSError):  # if the scheduler is lost, the future raises the error
         workers = client.scheduler_info()["workers"].values()
         if not workers:

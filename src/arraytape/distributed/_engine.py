@@ -8,10 +8,10 @@ import uuid
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ._cluster import awaited, check_installed, check_running, client_of
-from ._errors import annotate_data, died, idle, import_installed, lost
+from ._cluster import await_result, check_installed, check_running, client_of
+from ._errors import annotate_data, data_lost, import_installed, no_workers, workers_died
 from ._message import Message
-from ._worker import Part, add_parts, run_partition
+from ._worker import PartialSum, add_parts, run_partition
 
 if TYPE_CHECKING:
     from dask.delayed import Delayed
@@ -25,39 +25,44 @@ LARGE = 65_536  # a message of more bytes is sent to each worker once, not with 
 def sum_of(
     blocks: Sequence[tuple[Any, ...]], message: Message, ahead: Sequence[int], fan_in: int,
     retries: int,
-) -> Part:  # fmt: skip
-    """Return the sum of ``f(*params, *blocks)`` over the partitions; ``message`` holds f and its params.
+) -> PartialSum:  # fmt: skip
+    """Return the sum of ``f(*params, *blocks)`` over the partitions, computed by Dask.
 
-    The result has the same bits in whichever order the tasks run.  ahead : the indices of the params'
-    leaves with respect to which gradients are computed, too.
+    The result has the same bits in whichever order the tasks run.
+    blocks : for each partition its blocks.
+    message : f and its params.
+    ahead : the indices of the params' leaves with respect to which gradients are computed, too.
+    fan_in : the number of results that one task adds.
+    retries : how often a task that raised is run again.
     """
     client = client_of(blocks)
     # The names of the tasks begin with this key, and Dask's dashboard shows them.
     key = f"{message.name}-{uuid.uuid4().hex[:12]}"
     if client is None:
-        return compute_graph(tree(blocks, message, ahead, fan_in, key), message.name)
+        return compute_graph(sum_graph(blocks, message, ahead, fan_in, key), message.name)
     check_installed(client, message.name)
     if any(is_lazy(block) for row in blocks for block in row):
         # One graph loads, uses and releases block after block, so that memory never holds all of them.
         total = client.compute(
-            tree(blocks, given_to(client, message), ahead, fan_in, key), retries=retries
+            sum_graph(blocks, message_for(client, message), ahead, fan_in, key), retries=retries
         )
     else:
         total = map_partitions(client, blocks, message, ahead, fan_in, retries, key)
     return result_of_future(client, total, message.name, key, blocks)
 
 
-def package() -> Any:
+def import_dask() -> Any:
     return import_installed("dask", "Dask")
 
 
 def is_lazy(block: Any) -> bool:
+    """Return True if a block is a Dask object that is not computed yet."""
     return hasattr(block, "__dask_graph__")
 
 
-def persisted(blocks: Sequence[tuple[Any, ...]], retries: int) -> list[tuple[Any, ...]]:
+def persist_blocks(blocks: Sequence[tuple[Any, ...]], retries: int) -> list[tuple[Any, ...]]:
     """Compute the blocks and return them; on a cluster as futures, which it computes again if lost."""
-    dask, client = package(), client_of(blocks)
+    dask, client = import_dask(), client_of(blocks)
     futures = sys.modules["distributed"].Future if client is not None else ()
     lazy = [
         block if is_lazy(block) or isinstance(block, futures) else dask.delayed(block, traverse=False)
@@ -69,15 +74,16 @@ def persisted(blocks: Sequence[tuple[Any, ...]], retries: int) -> list[tuple[Any
 
 
 # --- two ways to run a sum on Dask --------------------------------------------------------------------
-def tree(
+def sum_graph(
     blocks: Sequence[tuple[Any, ...]], given: Any, ahead: Sequence[int], fan_in: int,
     key: str,
 ) -> Any:  # fmt: skip
-    """Return the sum as one graph of Dask's delayed calls.
+    """Return the sum as one graph of Dask's delayed calls; for the arguments see ``sum_of``.
 
-    given : a Message, or a future of one.
+    given : the message, or a future of it.
+    key : the start of the names of the tasks.
     """
-    delayed, count = package().delayed, len(blocks)
+    delayed, count = import_dask().delayed, len(blocks)
     if isinstance(given, Message):
         given = delayed(given, traverse=False)
     call = delayed(run_partition, pure=False, traverse=False)
@@ -86,7 +92,7 @@ def tree(
         for i, row in enumerate(blocks)
     ]
     add = delayed(functools.partial(add_parts, key.rpartition("-")[0]), pure=False)
-    for level, groups in levels(parts, fan_in):
+    for level, groups in sum_levels(parts, fan_in):
         parts[:] = [
             add(group, dask_key_name=f"sum{level}-{key}-{i}") for i, group in enumerate(groups)
         ]
@@ -97,26 +103,30 @@ def map_partitions(
     client: Client, blocks: Sequence[tuple[Any, ...]], message: Message, ahead: Sequence[int],
     fan_in: int, retries: int, key: str,
 ) -> Future:  # fmt: skip
-    """Submit a task for each partition and tasks that add the results; return a future of the sum."""
+    """Submit a task for each partition and tasks that add the results; return a future of the sum.
+
+    key : the start of the names of the tasks.
+    """
     retry_killed(client, blocks)
     count = len(blocks)
     options = {"retries": retries, "pure": False}
     parts = client.map(  # each list has the values of one parameter for all partitions
-        run_partition, range(count), [count] * count, [given_to(client, message)] * count,
+        run_partition, range(count), [count] * count, [message_for(client, message)] * count,
         [ahead] * count, *zip(*blocks, strict=True), key=[f"{key}-{i}" for i in range(count)], **options,
     )  # fmt: skip
     add = functools.partial(add_parts, message.name)
-    for level, groups in levels(parts, fan_in):
+    for level, groups in sum_levels(parts, fan_in):
         keys = [f"sum{level}-{key}-{i}" for i in range(len(groups))]
         parts[:] = client.map(add, groups, key=keys, **options)
     return parts[0]
 
 
-def levels(parts: list[Any], fan_in: int) -> Iterator[tuple[int, list[list[Any]]]]:
-    """Yield pairs (level, groups): a group is a list of up to ``fan_in`` consecutive parts, to be added.
+def sum_levels(parts: list[Any], fan_in: int) -> Iterator[tuple[int, list[list[Any]]]]:
+    """Yield pairs (level, groups): a group is a list of up to ``fan_in`` results to be added.
 
     The caller replaces ``parts`` by the groups' sums before it asks for the next level.  The levels end
-    when one part is left.
+    when one result is left.
+    parts : the results of the partitions, in order.
     """
     level = 0
     while len(parts) > 1 or not level:
@@ -124,14 +134,15 @@ def levels(parts: list[Any], fan_in: int) -> Iterator[tuple[int, list[list[Any]]
         yield level, [parts[i : i + fan_in] for i in range(0, len(parts), fan_in)]
 
 
-def given_to(client: Client, message: Message) -> Any:
+def message_for(client: Client, message: Message) -> Any:
     """Return a small message itself, or a future of a large one, which each worker fetches once."""
     if message.nbytes <= LARGE:
         return message
-    return client.submit(itself, message, pure=False, key=f"parameters-{uuid.uuid4().hex}")
+    return client.submit(return_message, message, pure=False, key=f"parameters-{uuid.uuid4().hex}")
 
 
-def itself(message: Message) -> Message:  # no lambda: workers import it by name
+def return_message(message: Message) -> Message:  # no lambda: workers import it by name
+    """Return the argument: a task that puts a message on a worker."""
     return message
 
 
@@ -145,9 +156,10 @@ def retry_killed(client: Client, blocks: Sequence[tuple[Any, ...]]) -> None:
 
 
 # --- results ------------------------------------------------------------------------------------------
-def compute_graph(total: Delayed, name: str) -> Part:
+def compute_graph(total: Delayed, name: str) -> PartialSum:
+    """Compute a sum without a cluster; an error of the data gets a note that says so."""
     try:
-        return package().compute(total)[0]  # type: ignore[no-any-return]
+        return import_dask().compute(total)[0]  # type: ignore[no-any-return]
     except Exception as error:
         annotate_data(error, name)
         raise
@@ -155,21 +167,24 @@ def compute_graph(total: Delayed, name: str) -> Part:
 
 def result_of_future(
     client: Client, total: Future, name: str, key: str, blocks: Sequence[tuple[Any, ...]]
-) -> Part:
-    """Return the result of a future; cancel its tasks after an error or an interruption."""
+) -> PartialSum:
+    """Return the result of a future; cancel its tasks after an error or an interruption.
+
+    key : the start of the names of the partitions' tasks.
+    """
     distributed = sys.modules["distributed"]
     try:
-        return awaited(client, total, name)  # type: ignore[no-any-return]
+        return await_result(client, total, name)  # type: ignore[no-any-return]
     except distributed.CancelledError as error:
         check_running(client)
-        raise lost(name, error) from error
+        raise data_lost(name, error) from error
     except BaseException as error:
         client.cancel([total], force=True)
         if isinstance(error, distributed.KilledWorker):
             check_installed(client, name, again=True)
-            raise died(name, partition_of(error.task, key, blocks), len(blocks)) from error
+            raise workers_died(name, partition_of(error.task, key, blocks), len(blocks)) from error
         if type(error).__name__ in NO_WORKERS:
-            raise idle(name, "there is none", error.args[-1]) from error
+            raise no_workers(name, "there is none", error.args[-1]) from error
         annotate_data(error, name)
         raise
 
@@ -177,7 +192,8 @@ def result_of_future(
 def partition_of(task: str, key: str, blocks: Sequence[tuple[Any, ...]]) -> int | None:
     """Return the index of the partition whose task, or one of whose blocks, has the key ``task``.
 
-    Return None if there is no such partition.  key : the start of the keys of the partitions' tasks.
+    Return None if there is no such partition.
+    key : the start of the keys of the partitions' tasks.
     """
     for i, row in enumerate(blocks):
         if task == f"{key}-{i}" or any(getattr(block, "key", None) == task for block in row):

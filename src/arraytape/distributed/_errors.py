@@ -46,7 +46,10 @@ class PartitionError(RuntimeError):
 
 
 def import_installed(package: str, called: str) -> Any:
-    """Import a package that comes with Dask; raise ImportError with the command to install it."""
+    """Import a package that comes with Dask; raise ImportError with the command to install it.
+
+    called : the name of the package in the message.
+    """
     try:
         return import_module(package)
     except ImportError as error:
@@ -64,7 +67,10 @@ def function_label(f: Callable[..., Any]) -> str:
 
 
 def annotate(error: BaseException, index: int, count: int, blocks: tuple[Any, ...]) -> None:
-    """Add a note to an error: the partition and the user's line in which it was raised."""
+    """Add a note to an error: the partition and the user's line in which it was raised.
+
+    index, count : the index of the partition, and the number of partitions.
+    """
     shapes = ", ".join(str(tuple(x.shape)) for x in blocks if hasattr(x, "shape"))
     place, trace = "", error.__traceback__
     while trace is not None:
@@ -76,7 +82,7 @@ def annotate(error: BaseException, index: int, count: int, blocks: tuple[Any, ..
 
 
 def annotate_data(error: BaseException, name: str) -> None:
-    """Add a note that f did not raise the error, unless the error has a note of ``annotate``.
+    """Add a note that f did not raise the error, unless ``annotate`` has added a note to it.
 
     Errors without such a note arise while Dask computes or moves the data.
     """
@@ -86,8 +92,11 @@ def annotate_data(error: BaseException, name: str) -> None:
         )
 
 
-def died(function: str, index: int | None, count: int) -> PartitionError:
-    """Return the error for a task whose workers died again and again."""
+def workers_died(function: str, index: int | None, count: int) -> PartitionError:
+    """Return the error for a task whose workers died again and again.
+
+    index, count : the index of the partition, or None, and the number of partitions.
+    """
     which = f"partition {index} of {count}" if index is not None else "a task of the sum"
     return PartitionError(
         f"{function}: make the partitions smaller, or give the workers more memory: the workers died "
@@ -97,7 +106,7 @@ def died(function: str, index: int | None, count: int) -> PartitionError:
     )  # fmt: skip
 
 
-def lost(function: str, error: BaseException) -> PartitionError:
+def data_lost(function: str, error: BaseException) -> PartitionError:
     """Return the error for lost data that the scheduler has no task to compute again."""
     why = " ".join(str(error).split()).rstrip(".")
     return PartitionError(
@@ -108,7 +117,11 @@ def lost(function: str, error: BaseException) -> PartitionError:
     )  # fmt: skip
 
 
-def idle(function: str, state: str, seconds: float) -> PartitionError:
+def no_workers(function: str, state: str, seconds: float) -> PartitionError:
+    """Return the error for a cluster of which no worker ran tasks for some seconds.
+
+    state : the reason, from ``workers_that_wait``.
+    """
     return PartitionError(
         f"{function}: start workers by cluster.scale(n); if they start slowly, call "
         "client.wait_for_workers(n) first, or set Dask's option "

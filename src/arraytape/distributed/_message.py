@@ -30,55 +30,56 @@ from ._errors import function_label, import_installed
 from ._sent_code import add_sources, pack_sources, rebuild_code
 
 
-class Place:
+class LeafPlace:
     """A placeholder that stands in pickled parameters for the leaf number ``index``."""
 
     def __init__(self, index: int) -> None:
         self.index = index
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Place, (self.index,)
+        return LeafPlace, (self.index,)
 
 
-class Leaves(NamedTuple):
+class ParameterLeaves(NamedTuple):
     """The leaves of parameters, apart from their nesting.
 
     found : the Arrays and Variables, in order.  An Array or Variable that is given twice is two leaves;
-    a Variable that Modules share is one leaf.  skeleton : the parameters with a Place for each leaf
-    outside of Modules.  places : the Place of each Variable, by its ``id()``.
+        a Variable that Modules share is one leaf.
+    skeleton : the parameters with a LeafPlace for each leaf outside of Modules.
+    places : the LeafPlace of each Variable, by its ``id()``.
     """
 
     found: list[Array]
     skeleton: tuple[Any, ...]
-    places: dict[int, Place]
+    places: dict[int, LeafPlace]
 
 
-def taken_apart(params: Sequence[Any]) -> Leaves:
+def split_parameters(params: Sequence[Any]) -> ParameterLeaves:
     """Separate the Arrays and Variables of parameters from their nesting."""
     found: list[Array] = []
-    of_modules: dict[int, Place] = {}
-    given: dict[int, Place] = {}
+    of_modules: dict[int, LeafPlace] = {}
+    given: dict[int, LeafPlace] = {}
     filled = []
     for leaf in nest.leaves(list(params)):
         if isinstance(leaf, Module):
             for part in leaf.variables:
                 if id(part) not in of_modules:
-                    of_modules[id(part)] = Place(len(found))
+                    of_modules[id(part)] = LeafPlace(len(found))
                     found.append(part)
         elif isinstance(leaf, Array):
-            place = Place(len(found))
+            place = LeafPlace(len(found))
             found.append(leaf)
             if isinstance(leaf, Variable):
                 given.setdefault(id(leaf), place)
             leaf = place
         filled.append(leaf)
     skeleton = tuple(nest.pack_nesting(list(params), filled))
-    return Leaves(found, skeleton, given | of_modules)
+    return ParameterLeaves(found, skeleton, given | of_modules)
 
 
 def parameter_leaves(params: Sequence[Any]) -> list[Array]:
     """Return the Arrays and Variables among parameters, and those of their Modules."""
-    return taken_apart(params).found
+    return split_parameters(params).found
 
 
 class Message:
@@ -98,15 +99,15 @@ class Message:
         self, f: Callable[..., Any], params: Sequence[Any], leaves: Sequence[Array]
     ) -> None:
         self.name, self.version = function_label(f), __version__
-        parts = taken_apart(params)
+        parts = split_parameters(params)
         data = [current(x)[1] for x in leaves]
         self.axis_ids = tuple(sorted({n for one in data for n in axis_ids_of((one,))}))
         self.axes = [axis_ids_of((one,)) for one in data]
         self.values = [as_plain(keep_data(x)) for x in leaves]
-        self.about = [
+        self.variables = [
             (x.name, x.trainable) if isinstance(x, Variable) else None for x in parts.found
         ]
-        self.pickled, self.sources = dumps(self.name, f, parts)
+        self.pickled, self.sources = pickle_call(self.name, f, parts)
 
     @property
     def nbytes(self) -> int:
@@ -124,15 +125,15 @@ class Message:
         Returns (function, parameters, leaves), with new Variables where the sender had Variables.
         """
         leaves = [
-            x if about is None else Variable(x, name=about[0], trainable=about[1])
-            for x, about in zip(values, self.about, strict=True)
+            x if variable is None else Variable(x, name=variable[0], trainable=variable[1])
+            for x, variable in zip(values, self.variables, strict=True)
         ]
         add_sources(self.sources)
         unpickler = pickle.Unpickler(io.BytesIO(self.pickled))
         unpickler.persistent_load = leaves.__getitem__  # type: ignore[method-assign]
         f, params = unpickler.load()
         filled = [
-            leaves[leaf.index] if isinstance(leaf, Place) else leaf
+            leaves[leaf.index] if isinstance(leaf, LeafPlace) else leaf
             for leaf in nest.leaves(list(params))
         ]
         return f, tuple(nest.pack_nesting(list(params), filled)), leaves
@@ -152,8 +153,8 @@ def block_as_array(block: Any) -> Any:
     """Convert one leaf of a block to an Array; return it unchanged if no Array can hold it.
 
     The Array shares the block's memory until f writes to the Array: the first write makes a copy.
-    Unaligned data, which may come from a network, is copied to an aligned address, since NumPy's sums
-    of unaligned data round differently.
+    Unaligned data, which may come from a network, is copied to an aligned address, since NumPy's sums of
+    unaligned data round differently.
     """
     if hasattr(block, "to_numpy") and not isinstance(block, Array):
         block = block.to_numpy()
@@ -171,6 +172,7 @@ def block_as_array(block: Any) -> Any:
 
 
 def is_held(block: Any) -> bool:
+    """Return True if a storage serves this type of raw data."""
     try:
         storage_of(block)
     except TypeError:
@@ -179,10 +181,13 @@ def is_held(block: Any) -> bool:
 
 
 # --- pickling -----------------------------------------------------------------------------------------
-def dumps(name: str, f: Callable[..., Any], parts: Leaves) -> tuple[bytes, dict[str, bytes]]:
+def pickle_call(
+    name: str, f: Callable[..., Any], parts: ParameterLeaves
+) -> tuple[bytes, dict[str, bytes]]:
     """Pickle a function and its parameters without the leaves.
 
     Return the pickle, and a dict from the files of the pickled code to their compressed text.
+    name : the user's function, for messages.
     """
     cloudpickle = import_installed("cloudpickle", "Dask and its cloudpickle")
     places, files = parts.places, set[str]()
@@ -230,8 +235,10 @@ def dumps(name: str, f: Callable[..., Any], parts: Leaves) -> tuple[bytes, dict[
 
 
 def is_followed(x: Array) -> bool:
+    """Return True if a recorder of this process follows x."""
     return bool(followers(x))
 
 
 def is_mapped(x: Array) -> bool:
+    """Return True if a vmap maps x."""
     return bool(axis_ids_of((current(x)[1],)))

@@ -11,7 +11,7 @@ from .._array.array import Array
 from .._util import nest
 from .._util.errors import describe, user_line
 from .._util.options import unwrap_option
-from ._engine import persisted
+from ._engine import persist_blocks
 
 
 class Partitions:
@@ -67,7 +67,7 @@ class Partitions:
             The same data.  On a cluster the scheduler knows how blocks were made, so the blocks of a
             lost worker are computed again.
         """
-        return Partitions(persisted(self._blocks, self._retries), self._fan_in, self._retries)
+        return Partitions(persist_blocks(self._blocks, self._retries), self._fan_in, self._retries)
 
     def seeded(self, seed: int) -> Partitions:
         """Add a seed as the last block of each partition: different for each, the same in each step.
@@ -152,6 +152,10 @@ def partitions(*collections: Any, fan_in: int = 8, retries: int = 0) -> Partitio
 
 
 def blocks_of(position: int, collection: Any) -> list[Any]:
+    """Return the blocks of one collection: a list, or a Dask array, dataframe or bag.
+
+    position : the index of the collection, for messages.
+    """
     if hasattr(collection, "numblocks"):
         if not collection.ndim:
             raise ValueError(
@@ -192,6 +196,7 @@ def check_rows(collections: Sequence[Any]) -> None:
 
 
 def check_count(name: str, value: Any, least: int) -> None:
+    """Raise TypeError or ValueError unless ``value`` is an int of at least ``least``."""
     value = unwrap_option(value)
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError(

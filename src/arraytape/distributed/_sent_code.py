@@ -19,12 +19,18 @@ from .._util.source_locations import is_installed
 
 
 def rebuild_code(file: str, make: Callable[..., CodeType], arguments: tuple[Any, ...]) -> CodeType:
-    """Rebuild a code object from its pickle, with the name of the user's file as ``co_filename``."""
+    """Rebuild a code object from its pickle, with the name of the user's file as ``co_filename``.
+
+    make, arguments : the function and arguments by which cloudpickle makes the code object.
+    """
     return make(*arguments).replace(co_filename=file)
 
 
 def pack_sources(files: Iterable[str]) -> dict[str, bytes]:
-    """Compress the source files; leave out those of installed packages and those that cannot be read."""
+    """Return the compressed texts of source files, without those of installed packages.
+
+    Files that cannot be read are left out.
+    """
     texts = {file: "".join(linecache.getlines(file)) for file in files if not is_installed(file)}
     return {file: compress_text(text) for file, text in texts.items() if text}
 
@@ -39,7 +45,10 @@ KNOWN: dict[str, bytes] = {}  # the compressed text of each file that was last g
 
 
 def add_sources(sources: Mapping[str, bytes]) -> None:
-    """Store sent source lines in linecache, for files that are missing or different on this machine."""
+    """Store sent source lines in linecache, for files that are missing or differ on this machine.
+
+    sources : file -> its compressed text.
+    """
     for file, packed in sources.items():
         if KNOWN.get(file) == packed:
             continue

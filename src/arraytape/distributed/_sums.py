@@ -29,9 +29,16 @@ from ..ops.data_type_functions import astype
 from ..variable import Variable
 from ._engine import sum_of
 from ._errors import function_label
-from ._message import Message, Place, is_followed, is_mapped, parameter_leaves, taken_apart
+from ._message import LeafPlace, Message, is_followed, is_mapped, parameter_leaves, split_parameters
 from ._partitions import Partitions
-from ._worker import Part, move_partition, pull_partition, push_partition, slope_partition, sums
+from ._worker import (
+    PartialSum,
+    add_columns,
+    move_partition,
+    pull_partition,
+    push_partition,
+    slope_partition,
+)
 
 
 def map_sum(f: Callable[..., Any], data: Partitions) -> Callable[..., Any]:
@@ -94,7 +101,7 @@ def map_sum(f: Callable[..., Any], data: Partitions) -> Callable[..., Any]:
 
     @functools.wraps(f)
     def sum_over_partitions(*params: Any) -> Any:
-        return evaluated(SumCall(f, data, params, parameter_leaves(params)))
+        return record_sum(SumCall(f, data, params, parameter_leaves(params)))
 
     return sum_over_partitions
 
@@ -144,7 +151,7 @@ def value_and_grad(
         leaves, wanted, pack = choose_sources(params, unwrap_option(argnums))
         call = SumCall(f, data, params, leaves)
         if any(is_followed(x) or is_mapped(x) for x in leaves):
-            y, slopes = differentiated(call, wanted)
+            y, slopes = record_value_and_grad(call, wanted)
             return y, pack(slopes)
         part = run_sum(call, wanted)
         check_loss(part.y)
@@ -154,21 +161,24 @@ def value_and_grad(
     return value_with_gradient
 
 
-def differentiated(call: SumCall, wanted: Sequence[int]) -> tuple[Array, list[Array]]:
+def record_value_and_grad(call: SumCall, wanted: Sequence[int]) -> tuple[Array, list[Array]]:
     """Return the sum, and its gradients with respect to the leaves with the indices ``wanted``.
 
     If outer recorders are active, they record the sum and the gradients.
     """
-    plan, places = planned(call.leaves, slopes=True), sorted({*wanted, *followed(call.leaves)})
+    plan, places = (
+        choose_plan(call.leaves, slopes=True),
+        sorted({*wanted, *followed_leaves(call.leaves)}),
+    )
     # Gradients can only be recorded together with their tangents, which these two functions do not
-    # compute.  ``pulled_back`` computes the gradients instead.
+    # compute.  ``cotangents_by_sum`` computes the gradients instead.
     found = None if plan in (sum_alone, sum_with_slopes) else plan(call, places)
-    y = evaluated(call, found)
+    y = record_sum(call, found)
     check_loss(y)
     slopes = None if found is None else record_slopes(call, found)
     if slopes is None:
         one = wrap(current(y.__array_namespace__().ones_like(y))[1])
-        return y, pulled_back(call, wanted, [one])
+        return y, cotangents_by_sum(call, wanted, [one])
     by_place = dict(zip(places, slopes[0], strict=True))
     return y, [by_place[i] for i in wanted]
 
@@ -195,13 +205,13 @@ class SumCall(NamedTuple):
         return SumCall(f, self.data, (*self.params, some), [*self.leaves, *given])
 
 
-class Found(NamedTuple):
+class SumResult(NamedTuple):
     """A sum over the partitions, with the derivatives that the tasks computed together with it.
 
     y : the sum, a nesting of Arrays.
     places : indices of the parameters' leaves with respect to which ``slopes`` are gradients.
     slopes : for each Array of y a list of gradients; None unless they were requested and y is a few
-    scalars.
+        scalars.
     tangents : the leaves' tangents that a forward accumulator gave; None if no accumulator needs any.
     dy, dslopes : for these ``tangents``, the tangents of the Arrays of y, and of the slopes.
     """
@@ -214,14 +224,14 @@ class Found(NamedTuple):
     places: Sequence[int] = ()
 
 
-def evaluated(call: SumCall, known: Found | None = None) -> Any:
+def record_sum(call: SumCall, known: SumResult | None = None) -> Any:
     """Compute the sum, record it as one op whose inputs are ``call.leaves``, and return it.
 
+    The workers' tapes watch only leaves that a recorder of this process follows.  So f may convert other
+    values to NumPy or Python numbers without an error.
     known : the results, if they were computed before.
-    The workers' tapes watch only leaves that a recorder of this process follows.  So f may convert
-    other values to NumPy or Python numbers without an error.
     """
-    plan, places = planned(call.leaves), followed(call.leaves)
+    plan, places = choose_plan(call.leaves), followed_leaves(call.leaves)
 
     def sum_op(*values: Array) -> tuple[Any, Callable[..., Any]]:
         inner = call._replace(leaves=values)
@@ -234,7 +244,7 @@ def evaluated(call: SumCall, known: Found | None = None) -> Any:
             if slopes is not None:
                 found, at = weigh_slopes(slopes, cotangents), here.places
             else:
-                found, at = pulled_back(inner, places, cotangents), places
+                found, at = cotangents_by_sum(inner, places, cotangents), places
             by_place = dict(zip(at, found, strict=True))
             return [by_place.get(i) for i in range(len(values))]
 
@@ -242,7 +252,7 @@ def evaluated(call: SumCall, known: Found | None = None) -> Any:
             if here.tangents is not None and all(map(operator.is_, tangents, here.tangents)):
                 return here.dy
             push = functools.partial(push_partition, call.f, len(call.params))
-            found: list[Array] = evaluated(inner.along(push, tangents))
+            found: list[Array] = record_sum(inner.along(push, tangents))
             return found
 
         setattr(pull_sum, FORWARD, push_sum)
@@ -252,13 +262,12 @@ def evaluated(call: SumCall, known: Found | None = None) -> Any:
     return custom_gradient(sum_op)(*call.leaves)
 
 
-def planned(leaves: Sequence[Array], slopes: bool = False) -> Callable[..., Found]:
-    """Return the function that computes a sum together with the derivatives that recorders will need.
+def choose_plan(leaves: Sequence[Array], slopes: bool = False) -> Callable[..., SumResult]:
+    """Return the function that computes a sum with the derivatives that recorders will need.
 
     A tape alone needs gradients, and an accumulator alone needs tangents.  A tape inside an accumulator,
-    as in a product with the Hessian, needs both, and tangents of the gradients.  In all
-    other cases return ``sum_alone``: derivatives are then computed when they are asked for.
-
+    as in a product with the Hessian, needs both, and tangents of the gradients.  In all other cases
+    return ``sum_alone``: derivatives are then computed when they are asked for.
     slopes : True for gradients with the tangents, even without a tape.
     """
     followers = [r for r in recorders() if any(current(x)[0] in r.followed for x in leaves)]
@@ -275,18 +284,20 @@ def planned(leaves: Sequence[Array], slopes: bool = False) -> Callable[..., Foun
     )
 
 
-def sum_alone(call: SumCall, places: Sequence[int]) -> Found:
-    return Found(run_sum(call).y)
+def sum_alone(call: SumCall, places: Sequence[int]) -> SumResult:
+    """Compute a sum, and no derivatives."""
+    return SumResult(run_sum(call).y)
 
 
-def sum_with_slopes(call: SumCall, places: Sequence[int]) -> Found:
+def sum_with_slopes(call: SumCall, places: Sequence[int]) -> SumResult:
+    """Compute a sum, and the gradients of scalar results with respect to the leaves ``places``."""
     part = run_sum(call, places)
-    return Found(part.y, part.slopes, places=places)
+    return SumResult(part.y, part.slopes, places=places)
 
 
 def sum_with_tangents(
     tangents: Sequence[Array | None], slopes: bool, call: SumCall, places: Sequence[int]
-) -> Found:
+) -> SumResult:
     """Compute a sum and its tangents along ``tangents``.
 
     slopes : True to compute also the gradients of scalar results, and the tangents of these gradients.
@@ -295,10 +306,10 @@ def sum_with_tangents(
     move = functools.partial(move_partition, call.f, len(call.params), wanted)
     found = run_sum(call.along(move, tangents)).y
     slopes_found = found["slopes"] or None
-    return Found(found["y"], slopes_found, tangents, found["dy"], found["dslopes"], places)
+    return SumResult(found["y"], slopes_found, tangents, found["dy"], found["dslopes"], places)
 
 
-def record_slopes(call: SumCall, found: Found) -> list[list[Array]] | None:
+def record_slopes(call: SumCall, found: SumResult) -> list[list[Array]] | None:
     """Record the known gradients ``found.slopes`` as the result of one op, for second derivatives.
 
     Return the recorded gradients; None if ``found`` has no tangents or no gradients.
@@ -306,16 +317,21 @@ def record_slopes(call: SumCall, found: Found) -> list[list[Array]] | None:
     if found.tangents is None or found.slopes is None:
         return None
     slope = functools.partial(slope_partition, call.f, len(call.params), tuple(found.places))
-    known = Found(found.slopes, None, found.tangents, nest.leaves(found.dslopes))
-    slopes: list[list[Array]] = evaluated(call._replace(f=slope), known)
+    known = SumResult(found.slopes, None, found.tangents, nest.leaves(found.dslopes))
+    slopes: list[list[Array]] = record_sum(call._replace(f=slope), known)
     return slopes
 
 
-def pulled_back(call: SumCall, places: Sequence[int], cotangents: Sequence[Array]) -> list[Array]:
-    """Return the cotangents of the leaves with the indices ``places``, by a sum over the partitions."""
+def cotangents_by_sum(
+    call: SumCall, places: Sequence[int], cotangents: Sequence[Array]
+) -> list[Array]:
+    """Return the cotangents of the leaves ``places`` (indices), by a sum over the partitions.
+
+    cotangents : a cotangent for each Array of the sum.
+    """
     back = functools.partial(pull_partition, call.f, len(call.params), tuple(places))
     params, leaves = (*call.params, list(cotangents)), [*call.leaves, *cotangents]
-    found: list[Array] = evaluated(SumCall(back, call.data, params, leaves))
+    found: list[Array] = record_sum(SumCall(back, call.data, params, leaves))
     return found
 
 
@@ -325,14 +341,14 @@ def weigh_slopes(slopes: Sequence[Sequence[Array]], cotangents: Sequence[Array])
         [astype(slope * g, slope.dtype) for slope in row]
         for row, g in zip(slopes, cotangents, strict=True)
     ]
-    return sums(rows)
+    return add_columns(rows)
 
 
-def run_sum(call: SumCall, ahead: Sequence[int] = ()) -> Part:
+def run_sum(call: SumCall, ahead: Sequence[int] = ()) -> PartialSum:
     """Compute the sum, and the gradients of scalar results with respect to the leaves ``ahead``.
 
-    ahead : indices of leaves.  If vmap maps a leaf, the results are mapped, too, and no gradients are
-    computed.
+    If vmap maps a leaf, the results are mapped, too, and no gradients are computed.
+    ahead : indices of leaves.
     """
     data = call.data
     check_blocks(call.f, data)
@@ -346,7 +362,7 @@ def run_sum(call: SumCall, ahead: Sequence[int] = ()) -> Part:
 
 
 # --- parameters ---------------------------------------------------------------------------------------
-def followed(leaves: Sequence[Array]) -> list[int]:
+def followed_leaves(leaves: Sequence[Array]) -> list[int]:
     """Return the indices of differentiable leaves that are Variables, or that a recorder follows."""
     return [
         i for i, x in enumerate(leaves)
@@ -362,7 +378,7 @@ def choose_sources(
     Returns (leaves, wanted, pack): all leaves of ``params``, and the indices of those in the parameters
     ``argnums``.  ``pack`` arranges their gradients in nestings like these parameters.
     """
-    leaves, skeleton, places = taken_apart(params)
+    leaves, skeleton, places = split_parameters(params)
     trees = []
     for n in positions("value_and_grad", argnums, len(params)):
         parts = nest.leaves([skeleton[n]])
@@ -373,7 +389,7 @@ def choose_sources(
         trees.append(nest.pack_nesting([skeleton[n]], shape)[0])
     wanted = nest.leaves(trees)
     for leaf in wanted:
-        x = leaves[leaf.index] if isinstance(leaf, Place) else leaf
+        x = leaves[leaf.index] if isinstance(leaf, LeafPlace) else leaf
         if not isinstance(x, Array) or not differentiable(x):
             raise TypeError(
                 f"value_and_grad: only floating-point Arrays and Modules have gradients, got "
@@ -396,6 +412,7 @@ def choose_sources(
 
 # --- checks -------------------------------------------------------------------------------------------
 def check_arguments(f: Any, data: Any, caller: str) -> None:
+    """Raise TypeError if f is not callable or ``data`` is no Partitions."""
     if not callable(f):
         raise TypeError(f"{caller}: takes a function, got {describe(f)} [at {user_line()}]")
     if not isinstance(data, Partitions):
@@ -416,6 +433,7 @@ def check_blocks(f: Callable[..., Any], data: Partitions) -> None:
 
 
 def check_loss(y: Any) -> None:
+    """Raise an error unless y is one real floating-point Array of shape ()."""
     if not isinstance(y, Array) or y.dtype.kind != "f":
         raise TypeError(
             f"value_and_grad: the function must give one real floating-point Array, got {describe(y)} "

@@ -35,11 +35,13 @@ DEFAULT_INTEGER = 8  # bytes of the dtype to which ``widen_integers`` casts
 SCALARS = 4  # if there are more scalar results, their gradients are not computed with the results
 
 
-class Part(NamedTuple):
+class PartialSum(NamedTuple):
     """The result of one partition, or the sum of several.
 
-    y : a nesting of Arrays.  slopes : for each Array of y the gradients with respect to leaves of the
-    parameters; None if they were not requested.  first : the index of the first partition.
+    y : a nesting of Arrays.
+    slopes : for each Array of y the gradients with respect to leaves of the parameters; None if they
+        were not requested.
+    first : the index of the first partition.
     """
 
     y: Any
@@ -69,10 +71,11 @@ class OnlyParameters(Bystander):
 
 def run_partition(
     index: int, count: int, message: Message, ahead: Sequence[int], *blocks: Any
-) -> Part:
-    """Run a user's function on partition ``index`` of ``count``, and return the results as a ``Part``.
+) -> PartialSum:
+    """Run a user's function on partition ``index`` of ``count``, and return its results.
 
     ahead : the indices of the parameters' leaves for which the gradient is computed with the value.
+    blocks : the data of the partition.
     """
     try:
         arrays = tuple(map(block_as_arrays, blocks))
@@ -84,7 +87,7 @@ def run_partition(
                     f"{message.name}: the driver has arraytape {message.version}, and this worker "
                     f"{__version__}: install the same version everywhere"
                 )
-            return Part(*call_on_values(message, ahead, arrays), index)
+            return PartialSum(*call_on_values(message, ahead, arrays), index)
     except Exception as error:
         annotate(error, index, count, blocks)
         raise
@@ -95,9 +98,10 @@ def call_on_values(
 ) -> tuple[Any, Any]:
     """Call the user's function that ``message`` holds; return its results and their gradients.
 
+    If vmap mapped leaves of the message, each mapped axis is a leading axis of the results.
     ahead : the indices of the leaves with respect to which the gradients are; if it is empty, return
-    None in place of the gradients.  If vmap mapped leaves of the message, each mapped axis is a leading
-    axis of the results.
+        None in place of the gradients.
+    blocks : the data of one partition.
     """
     slopes: list[Any] = []
 
@@ -183,10 +187,12 @@ def pull_partition(
 ) -> list[Array]:
     """Return cotangents of leaves of f's parameters, given the cotangents of f's results.
 
-    places : the indices of these leaves.  args : the ``count`` parameters of f, then a list with a
-    cotangent for each Array of f's result, then the blocks.
+    count : the number of f's parameters.
+    places : the indices of the leaves.
+    args : the parameters of f, then a list with a cotangent for each Array of f's result, then the
+        blocks: the data of one partition.
     """
-    given, leaves = renewed(args[:count])
+    given, leaves = copy_parameters(args[:count])
     wanted = [leaves[i] for i in places]
     cotangents, blocks = args[count], args[count + 1 :]
     with GradientTape(watch_accessed_variables=False, exits="raise") as tape:
@@ -204,10 +210,11 @@ def slope_partition(
 ) -> list[list[Array]]:
     """Return the gradients of each scalar result of f with respect to some leaves of its parameters.
 
-    places : the indices of these leaves.  args : the ``count`` parameters of f, then the blocks: the
-    data of one partition.
+    count : the number of f's parameters.
+    places : the indices of the leaves.
+    args : the parameters of f, then the blocks: the data of one partition.
     """
-    given, leaves = renewed(args[:count])
+    given, leaves = copy_parameters(args[:count])
     wanted = [leaves[i] for i in places]
     found: list[list[Array]] = result_with_slopes(
         function_label(f), f, tuple(given), wanted, args[count:]
@@ -220,10 +227,13 @@ def move_partition(
 ) -> dict[str, Any]:
     """Return a dict: f's results "y", gradients "slopes", and the tangents "dy", "dslopes" of both.
 
+    count : the number of f's parameters.
     places : the indices of the leaves with respect to which the gradients are computed; None for no
-    gradients.  args : see ``push_partition``.
+        gradients.
+    args : the parameters of f, then a list with a tangent or None for each differentiable leaf, then the
+        blocks: the data of one partition.
     """
-    given, leaves = renewed(args[:count])
+    given, leaves = copy_parameters(args[:count])
     blocks = args[count + 1 :]
     with forward_along(leaves, args[count]) as accumulator:
         if places is not None:
@@ -242,10 +252,11 @@ def move_partition(
 def push_partition(f: Callable[..., Any], count: int, *args: Any) -> list[Array]:
     """Return the tangents of f's results, given tangents of the leaves of f's parameters.
 
-    args : the ``count`` parameters of f, then a list with a tangent or None for each differentiable
-    leaf, then the blocks.
+    count : the number of f's parameters.
+    args : the parameters of f, then a list with a tangent or None for each differentiable leaf, then the
+        blocks: the data of one partition.
     """
-    given, leaves = renewed(args[:count])
+    given, leaves = copy_parameters(args[:count])
     with forward_along(leaves, args[count]) as accumulator:
         y = nest.leaves(results_of(function_label(f), f(*given, *args[count + 1 :])))
     found: list[Array] = accumulator.jvp(y, ZERO)
@@ -259,7 +270,7 @@ def forward_along(leaves: Sequence[Array], tangents: Sequence[Array | None]) -> 
     return ForwardAccumulator([x for x, _ in pairs], [t for _, t in pairs], exits="raise")
 
 
-def renewed(params: Sequence[Any]) -> tuple[list[Any], list[Array]]:
+def copy_parameters(params: Sequence[Any]) -> tuple[list[Any], list[Array]]:
     """Copy the Arrays among parameters; return the parameters and their leaves.
 
     Without copies, nested derivatives could take one Array for two different variables.
@@ -270,33 +281,42 @@ def renewed(params: Sequence[Any]) -> tuple[list[Any], list[Array]]:
 
 
 # --- sums ---------------------------------------------------------------------------------------------
-def add_parts(name: str, parts: Sequence[Part]) -> Part:
+def add_parts(name: str, parts: Sequence[PartialSum]) -> PartialSum:
+    """Return the sum of the results of several partitions; raise ValueError if they cannot be summed.
+
+    name : the user's function, for messages.
+    """
     first, *rest = parts
     columns = [nest.leaves(first.y)]
     for part in rest:
         try:
             columns.append(nest.leaves_like(first.y, part.y, "the result"))
         except ValueError as error:
-            raise differ(name, first, part, str(error)) from None
+            raise unequal_results(name, first, part, str(error)) from None
         for a, b in zip(columns[0], columns[-1], strict=True):
             if a.shape != b.shape:
-                raise differ(name, first, part, f"shapes {a.shape} and {b.shape}")
+                raise unequal_results(name, first, part, f"shapes {a.shape} and {b.shape}")
             if {a.dtype.kind, b.dtype.kind} == {"c", "f"}:
-                raise differ(name, first, part, f"dtypes {a.dtype} and {b.dtype}")
-    y = nest.pack_nesting(first.y, sums(columns))
+                raise unequal_results(name, first, part, f"dtypes {a.dtype} and {b.dtype}")
+    y = nest.pack_nesting(first.y, add_columns(columns))
     if any(part.slopes is None for part in parts):
-        return Part(y, None, first.first)
+        return PartialSum(y, None, first.first)
     rows = [part.slopes or [] for part in parts]
-    return Part(y, [sums(row) for row in zip(*rows, strict=True)], first.first)
+    return PartialSum(y, [add_columns(row) for row in zip(*rows, strict=True)], first.first)
 
 
-def sums(columns: Sequence[Sequence[Array]]) -> list[Array]:
+def add_columns(columns: Sequence[Sequence[Array]]) -> list[Array]:
     """Return a list whose element i is the sum of the columns' elements i, added in order."""
     return [functools.reduce(operator.add, parts) for parts in zip(*columns, strict=True)]
 
 
-def differ(name: str, a: Part, b: Part, how: str) -> ValueError:
-    """Return the error for partitions whose results cannot be summed."""
+def unequal_results(name: str, a: PartialSum, b: PartialSum, how: str) -> ValueError:
+    """Return the error for two partitions whose results cannot be summed.
+
+    name : the user's function.
+    a, b : the results.
+    how : the difference, for the message.
+    """
     return ValueError(
         f"{name}: partitions {a.first} and {b.first} give different results: {how}; what is to be "
         "summed has one nesting, the same shapes, and one kind of numbers for all of them"

@@ -17,8 +17,8 @@ from .._storage.storage import is_complex
 from .._tape.arguments import UnconnectedGradients, differentiable
 from .._util import nest
 from .._util.errors import user_line
-from ._layouts import Examples
-from ._steps import Problem, refuse_change
+from ._layouts import VmapExamples
+from ._steps import OdeProblem, refuse_change
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -54,13 +54,14 @@ class HiddenCalls:
         return only_recorders(*self.seen)
 
     def collect(self) -> list[Any]:
+        """Return the Variables that f has read so far."""
         for recorder in self.seen:
             known = {id(v) for v in self.variables}
             self.variables += [v for v in recorder.variables if id(v) not in known]
         return self.variables
 
 
-def isolate_problem(problem: Problem) -> None:
+def isolate_problem(problem: OdeProblem) -> None:
     """Replace the problem's arrays by private copies, and hide the calls of f by ``HiddenCalls``.
 
     Views are copied, too: a read of a view would count as a use of the Array that it shows.
@@ -72,12 +73,13 @@ def isolate_problem(problem: Problem) -> None:
 
 
 def own_value(x: Any) -> Any:
+    """Return a private copy of an array; other objects as they are."""
     if isinstance(x, Array):
         return private_handle(x)
     return x.copy() if isinstance(x, np.ndarray) else x
 
 
-class Adjoint:
+class AdjointEquation:
     """The adjoint equation, solved from the time of each output back to that of the output before.
 
     The state z is one vector of y, a = dL/dy, and the gradients of L with respect to ``leaves`` and
@@ -95,7 +97,7 @@ class Adjoint:
     def __init__(
         self,
         odeint: Callable[..., Any],
-        problem: Problem,
+        problem: OdeProblem,
         leaves: Sequence[Array],
         variables: Sequence[Any],
     ) -> None:
@@ -105,9 +107,11 @@ class Adjoint:
         self.dtype = xp.result_type(*kinds)
 
     def pack_state(self, parts: Sequence[Array]) -> Array:
+        """Return the vector z: these Arrays, flattened and joined, in the dtype of z."""
         return xp.concat([xp.reshape(xp.astype(x, self.dtype), (-1,)) for x in parts])
 
     def unpack_state(self, z: Array) -> list[Array]:
+        """Return y, its cotangent and the gradients of which the vector z consists, in their shapes."""
         found, start = [], 0
         for shape, dtype in self.layouts:
             stop = start + int(np.prod(shape))
@@ -132,7 +136,7 @@ class Adjoint:
         return self.pack_state([f, *(-g for g in found)])
 
     def solve_span(self, z: Array, span: tuple[Array, Array], leaves: list[Array]) -> Array:
-        """Integrate ``adjoint_slope`` from z at the start of ``span`` to the z at its end.
+        """Integrate ``adjoint_slope`` from z at the start of ``span``, and return z at its end.
 
         Raises RuntimeError if the solver fails.
         """
@@ -151,7 +155,7 @@ class Adjoint:
         except (
             ValueError,
             np.linalg.LinAlgError,
-        ) as error:  # raised by Radau and BDF if numbers overflow
+        ) as error:  # Radau and BDF raise them for overflows
             raise self.unsolved(span, str(error)) from error
         if found.status < 0:
             raise self.unsolved(span, found.message)
@@ -165,13 +169,15 @@ class Adjoint:
 
         An error of y is an error of the gradient, too.  If solutions of a system approach each other,
         errors grow exponentially backward in time.
+        state : y at the start of the backward solution.
+        span : the times at which the backward solution begins and ends.
         """
         rtol, atol = (float(np.max(self.problem.options.get(n, d))) for n, d in TOLERANCES.items())
         with only_recorders():
             size = xp.maximum(xp.max(xp.abs(known)), xp.max(xp.abs(state))) + atol / rtol
             errors = xp.max(xp.abs(back - known)) / size
         allowed = max(0.01, 10 * rtol)
-        worst = max((float(error) for (error,) in Examples(NAME, [errors])), default=0.0)
+        worst = max((float(error) for (error,) in VmapExamples(NAME, [errors])), default=0.0)
         if not worst <= allowed:
             raise self.unsolved(
                 span,
@@ -180,7 +186,8 @@ class Adjoint:
             )
 
     def unsolved(self, span: tuple[Array, Array], why: str) -> RuntimeError:
-        first, last = (next(iter(Examples(NAME, [end])))[0] for end in span)
+        """Return the error for a backward solution that failed in ``span``, for the reason ``why``."""
+        first, last = (next(iter(VmapExamples(NAME, [end])))[0] for end in span)
         return RuntimeError(
             f"{NAME}: the backward problem could not be solved from t = {float(first)} to "
             f"{float(last)}: {why} [at {user_line()}] A stiff system is unstable backward in time: use "
@@ -200,7 +207,7 @@ class Adjoint:
         return np.concat([given, np.full(rest, given.min(initial=np.inf))])
 
 
-def field_arguments(problem: Problem, leaves: Sequence[Array]) -> Any:
+def field_arguments(problem: OdeProblem, leaves: Sequence[Array]) -> Any:
     """Return the arguments of f with ``leaves`` in place of the Arrays that have a derivative."""
     others = iter(leaves)
     given = nest.leaves(problem.args)
@@ -213,14 +220,18 @@ def has_derivative(x: Any) -> bool:
     return isinstance(x, Array) and differentiable(x)
 
 
-def by_adjoint(
+def outputs_with_adjoint(
     odeint: Callable[..., Any],
-    problem: Problem,
+    problem: OdeProblem,
     rows: Array,
     times: Array,
     variables: Sequence[Any],
 ) -> Array:
-    """Return ``rows``, the outputs at ``times`` of shape (T, n); the VJP solves the adjoint problem."""
+    """Return ``rows``, the outputs of odeint, as one recorded op, whose VJP solves the adjoint equation.
+
+    rows : y at ``times``, of shape (T, n).
+    variables : the Variables that f has read, which get gradients, too.
+    """
     chosen = [x for x in nest.leaves(problem.args) if has_derivative(x)]
     start = problem.field.as_state_array(problem.ends[0], times.dtype)
 
@@ -235,7 +246,7 @@ def by_adjoint(
                 again = end_slopes(problem, (y0, y), (t0, times), leaves)
                 for now, before in zip(again, slopes, strict=True):
                     refuse_change(now, before, "it ran again for the gradient: the slope")
-            adjoint = Adjoint(odeint, problem, leaves, variables)
+            adjoint = AdjointEquation(odeint, problem, leaves, variables)
             return adjoint_gradients(adjoint, (y0, y), (t0, times), dy, list(leaves))
 
         def pull_without_variables(dy: Array) -> list[Any]:
@@ -250,15 +261,17 @@ def by_adjoint(
 
 
 def adjoint_gradients(
-    adjoint: Adjoint,
+    adjoint: AdjointEquation,
     states: tuple[Array, Array],
     at: tuple[Array, Array],
     dy: Array,
     leaves: list[Array],
 ) -> tuple[list[Any], list[Any]]:
-    """Return two lists of gradients of a loss L: for (y0, t0, times, *leaves), and for the Variables.
+    """Return gradients of a loss L with respect to (y0, t0, times, *leaves), and to the Variables.
 
-    ``states`` is (y0, outputs), ``at`` is (t0, times of the outputs), and ``dy`` is dL/d(outputs).
+    states : y0 and the outputs.
+    at : t0 and the times of the outputs.
+    dy : dL/d(outputs).
     """
     (y0, y), (t0, times) = states, at
     problem = adjoint.problem
@@ -282,16 +295,23 @@ def adjoint_gradients(
 
 
 def end_slopes(
-    problem: Problem, states: tuple[Array, Array], at: tuple[Array, Array], leaves: Sequence[Array]
+    problem: OdeProblem,
+    states: tuple[Array, Array],
+    at: tuple[Array, Array],
+    leaves: Sequence[Array],
 ) -> list[Any]:
-    """Return the values of f at y0 and at the last output, to check later that f has not changed."""
+    """Return the values of f at y0 and at the last output, to check later that f has not changed.
+
+    states : y0 and the outputs.
+    at : t0 and the times of the outputs.
+    """
     (y0, y), (t0, times) = states, at
     args, calls = field_arguments(problem, leaves), problem.field.calls
     ends = [(t0, y0)] + ([(times[-1], y[-1, :])] if y.shape[0] else [])
     with only_recorders():
         slopes = [problem.field(t, state, args) for t, state in ends]
     problem.field.calls = calls
-    return [np.stack([value for (value,) in Examples(NAME, [slope])]) for slope in slopes]
+    return [np.stack([value for (value,) in VmapExamples(NAME, [slope])]) for slope in slopes]
 
 
 def time_derivative(g: Array, slope: Array, t: Array) -> Array:

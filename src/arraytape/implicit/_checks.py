@@ -31,15 +31,12 @@ class NotASolution(ArithmeticError):
     """
 
 
-class System(NamedTuple):
+class FactoredSystem(NamedTuple):
     """A residual and its Jacobian at a point, with a factorization of the Jacobian.
 
-    Attributes
-    ----------
-    inverse
-        A function that multiplies a vector by the Jacobian's inverse; None for a singular Jacobian.
-    rcond
-        The reciprocal condition number of the Jacobian after scaling of its rows and columns.
+    inverse : a function that multiplies a vector by the Jacobian's inverse; None for a singular
+        Jacobian.
+    rcond : the reciprocal condition number of the Jacobian after scaling of its rows and columns.
     """
 
     residual: Vector
@@ -53,15 +50,16 @@ class System(NamedTuple):
 
     @property
     def newton_correction(self) -> Vector:
+        """Return the Newton step at the point: the Jacobian's inverse times the residual."""
         return self.apply_inverse(self.residual)
 
 
-def factor_system(residual: Vector, jacobian: Vector) -> System:
-    """Factor a Jacobian, which may be singular or not finite; return it and the residual as a System."""
+def factor_system(residual: Vector, jacobian: Vector) -> FactoredSystem:
+    """Return the residual and the Jacobian with a factorization; the Jacobian may be singular or NaN."""
     if not jacobian.size:
-        return System(residual, jacobian, np.copy, 1.0)
+        return FactoredSystem(residual, jacobian, np.copy, 1.0)
     if not np.isfinite(jacobian).all():
-        return System(residual, jacobian, None, 0.0)
+        return FactoredSystem(residual, jacobian, None, 0.0)
     with Quiet():
         rows = np.abs(jacobian).max(axis=1)
         scaled = jacobian / rows[:, None]
@@ -71,8 +69,8 @@ def factor_system(residual: Vector, jacobian: Vector) -> System:
     if np.isfinite(scaled).all():  # a row or column of zeros makes NaN
         inverse, rcond = invert_matrix(scaled)
     if inverse is None:
-        return System(residual, jacobian, None, 0.0)
-    return System(residual, jacobian, lambda b: inverse(b / rows) / columns, rcond)
+        return FactoredSystem(residual, jacobian, None, 0.0)
+    return FactoredSystem(residual, jacobian, lambda b: inverse(b / rows) / columns, rcond)
 
 
 def invert_matrix(a: Vector) -> tuple[Callable[[Vector], Vector] | None, float]:
@@ -101,9 +99,10 @@ def relative_size(step: Vector, v: Vector) -> float:
     return size / whole if whole else np.inf
 
 
-def judge_error(name: str, error: float, tol: float, what: str, way_out: str) -> None:
+def check_error(name: str, error: float, tol: float, what: str, way_out: str) -> None:
     """Raise NotASolution if ``error`` exceeds ``tol``; warn (TapeWarning) if it exceeds tol / 100.
 
+    error : the estimated relative error of the solution's derivative.
     name, what, way_out : the function, the finding and the advice of the message.
     """
     if error <= tol / 100.0:
@@ -117,10 +116,11 @@ def judge_error(name: str, error: float, tol: float, what: str, way_out: str) ->
     warnings.warn(message, TapeWarning, stacklevel=stacklevel())
 
 
-WAY_OUT = "lower the solver's tolerance, or say polish=True, which adds Newton steps"
+ADVICE = "lower the solver's tolerance, or say polish=True, which adds Newton steps"
 
 
 def check_finite(name: str, residual: Vector) -> None:
+    """Raise NotASolution if elements of the residual at the solution are NaN or infinite."""
     bad = int(np.count_nonzero(~np.isfinite(residual)))
     if bad:
         raise NotASolution(
@@ -129,10 +129,12 @@ def check_finite(name: str, residual: Vector) -> None:
         )
 
 
-def check_condition(name: str, found: System, rcond: float | None, eps: float, tol: float) -> None:
+def check_condition(
+    name: str, found: FactoredSystem, rcond: float | None, eps: float, tol: float
+) -> None:
     """Raise NotASolution if the Jacobian is not finite, or its condition is worse than ``rcond``.
 
-    If ``rcond`` is None, the limit is eps / tol, and ``judge_error`` warns of a bad condition.
+    If ``rcond`` is None, the limit is eps / tol, and ``check_error`` warns of a bad condition.
     """
     n = len(found.residual)
     if not np.isfinite(found.jacobian).all():
@@ -150,7 +152,7 @@ def check_condition(name: str, found: System, rcond: float | None, eps: float, t
         )
     if rcond is None:
         what = f"the Jacobian is ill-conditioned (reciprocal condition number {found.rcond:.1e})"
-        judge_error(
+        check_error(
             name, eps / found.rcond, tol, what, "scale the problem, or say rcond= to take it"
         )
 

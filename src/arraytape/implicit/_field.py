@@ -72,7 +72,7 @@ class Field:
         return slope if len(self.shape) == 1 else xp.reshape(slope, (-1,))
 
     def call_field(self, t: Array, y: Array, *args: Any) -> Any:
-        """Return f's result; at the first recorded call, warn if f compares a followed t.
+        """Return f's result; at the first recorded call, warn if f compares t with another number.
 
         If f changes at a time to which it compares t, the gradient lacks the derivative with respect to
         that time.
@@ -105,7 +105,7 @@ class Field:
             ) from error
 
     def of_data(self, args: Arguments) -> Callable[[float, Data], Data]:
-        """Return f as a function of NumPy data, whose calls no recorder sees."""
+        """Return f as a function of NumPy data for SciPy's solver; no recorder sees its calls."""
 
         def field_on_data(t: float, y: Data) -> Data:
             with self.hide_calls():
@@ -117,7 +117,10 @@ class Field:
     def jacobian_of_data(
         self, jac: Callable[..., Any], args: Arguments
     ) -> Callable[[float, Data], Any]:
-        """Return the user's df/dy as a function of NumPy data; its sparse matrices are not converted."""
+        """Return the user's df/dy as a function of NumPy data for SciPy's solver.
+
+        Sparse matrices that ``jac`` returns are passed on as they are.
+        """
 
         def jacobian_on_data(t: float, y: Data) -> Any:
             with self.hide_calls():
@@ -129,12 +132,18 @@ class Field:
 
 
 def own_arguments(args: Arguments) -> Any:
-    """Return the arguments of f after y with private handles for Arrays, so that f may write to them."""
+    """Return the arguments of f after y with new Array objects of the same values.
+
+    f may write to these without a change of the caller's Arrays.
+    """
     return nest.pack_nesting(args, own_handles(nest.leaves(args))) if args else args
 
 
 def values_on_host(x: Array | npt.ArrayLike, what: str) -> Data:
-    """Return the values of x as NumPy data; raise TypeError if x has hidden axes (under vmap)."""
+    """Return the values of x as NumPy data; raise TypeError if x has hidden axes (under vmap).
+
+    what : what x is, for the message.
+    """
     if isinstance(x, Array):
         refuse_batched(x, what)
         with only_recorders():
@@ -143,7 +152,7 @@ def values_on_host(x: Array | npt.ArrayLike, what: str) -> Data:
 
 
 def for_solver(x: Array, what: str) -> Data:
-    """Return the values of x for SciPy's solver, and mark a trace of ``xp.function`` not replayable."""
+    """Return the values of x for SciPy's solver; an ``xp.function`` around it is not replayed."""
     values = values_on_host(x, what)
     data = current(x)[1]
     storage_of(data).refuse_replay(data, "SciPy's solver runs in it (odeint)")
@@ -151,7 +160,10 @@ def for_solver(x: Array, what: str) -> Data:
 
 
 def refuse_batched(values: Any, what: str) -> None:
-    """Raise TypeError if an Array in ``values`` differs between the examples of a vmap."""
+    """Raise TypeError if an Array in ``values`` differs between the examples of a vmap.
+
+    what : what the values are, for the message.
+    """
     data = [leaf._data for leaf in nest.leaves(values) if isinstance(leaf, Array)]
     if axis_ids_of(data):
         raise TypeError(

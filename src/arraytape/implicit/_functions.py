@@ -18,12 +18,12 @@ from .._util import nest
 from .._util.errors import describe, entrance, user_line
 from .._util.options import unwrap_option
 from . import _solvers as solvers
-from ._layouts import Layout, Vector, as_numpy, own_handles
+from ._layouts import NestingLayout, Vector, as_numpy, own_handles
 from ._op import solve_recorded, x0_arrays
-from ._problem import Numbers, Problem
+from ._problem import ImplicitProblem, NumpyProblem
 
 Solver = Callable[..., Any]
-Default = Callable[[Numbers, Vector], Vector]
+Default = Callable[[NumpyProblem, Vector], Vector]
 
 
 def as_given(x0: Any, *theta: Any) -> Any:
@@ -141,7 +141,7 @@ def root(
         "maxiter": maxiter, "polish": polish, "preconditioner": preconditioner,
     }  # fmt: skip
 
-    def root_residual(layout: Layout, x: Any, args: Sequence[Any]) -> Array:
+    def root_residual(layout: NestingLayout, x: Any, args: Sequence[Any]) -> Array:
         return layout.vector(F(x, *args), "the function's results")
 
     return solve_problem(name, root_residual, x0, theta, solver, solvers.find_root, settings)
@@ -248,7 +248,7 @@ def fixed_point(
         "polish": polish, "preconditioner": preconditioner,
     }  # fmt: skip
 
-    def fixed_point_residual(layout: Layout, x: Any, args: Sequence[Any]) -> Array:
+    def fixed_point_residual(layout: NestingLayout, x: Any, args: Sequence[Any]) -> Array:
         before = layout.vector(nest.pack_nesting(layout.nesting, own_handles(nest.leaves(x))), "x")
         return before - layout.vector(g(x, *args), "the function's results")
 
@@ -312,7 +312,7 @@ def linear_solve(
     [1.0, 2.0]
     """
     name = f"implicit.linear_solve({display_name(matvec)})"
-    layout = Layout(name, b, "b")
+    layout = NestingLayout(name, b, "b")
     precondition = None
     if preconditioner is not None:
         check_callable(name, "preconditioner", preconditioner)
@@ -327,7 +327,7 @@ def linear_solve(
     if x0 is None:
         x0 = layout.host_nested(np.zeros(layout.size))
 
-    def linear_residual(layout: Layout, x: Any, args: Sequence[Any]) -> Array:
+    def linear_residual(layout: NestingLayout, x: Any, args: Sequence[Any]) -> Array:
         b, *rest = args
         product = layout.vector(matvec(x, *rest), "the operator's results")
         return product - layout.vector(b, "b")
@@ -465,6 +465,8 @@ def solver_decorator(
     """Return a decorator that passes a solver to ``function``, such as ``root``, with ``settings``.
 
     Raises TypeError for a setting that is no keyword of ``function``.
+    name : the name of the public decorator, for messages.
+    f : the user's function that defines the solution.
     """
     check_callable(f"implicit.{name}", "the function", f)
     known = set(inspect.signature(function).parameters) - {"F", "f", "g", "x0", "theta", "solver"}
@@ -486,19 +488,23 @@ def solver_decorator(
     return decorate
 
 
-# --- from arguments to a Problem, and its solution --------------------------------------------------
+# --- from arguments to an ImplicitProblem, and its solution -------------------------------------------
 def solve_problem(
-    name: str, residual: Callable[[Layout, Any, Any], Array] | None, x0: Any,
+    name: str, residual: Callable[[NestingLayout, Any, Any], Array] | None, x0: Any,
     theta: tuple[Any, ...], solver: Solver | None, default: Default, settings: dict[str, Any],
     minimized: Callable[..., Any] | None = None,
 ) -> Any:  # fmt: skip
     """Solve a problem and return the solution in the nesting of x0.
 
-    residual(layout, x, args) : the function to be 0; None if the function ``minimized`` is given.
-    default(numbers, start) : the solver if ``solver`` is None.  settings : fields of ``Problem``.
+    residual : a function (layout, x, args) that is 0 at the solution; None if the function ``minimized``
+        is given.
+    theta : the parameters.
+    solver : the user's solver, or None.
+    default : a function (numbers, start) that solves the problem if ``solver`` is None.
+    settings : fields of ``ImplicitProblem``.
     """
     check_settings(name, solver, settings)
-    layout = Layout(name, x0)
+    layout = NestingLayout(name, x0)
     leaves = nest.leaves(theta)
 
     def args_of(leaves: Sequence[Any]) -> Any:
@@ -517,7 +523,7 @@ def solve_problem(
         return cast_residual(v, xp.grad(lambda v: minimized_value(v, own_handles(leaves)))(v))
 
     given = settings.pop("preconditioner", None)
-    problem = Problem(
+    problem = ImplicitProblem(
         name=name, layout=layout, residual=of_root if minimized is None else of_minimum,
         value=None if minimized is None else minimized_value, **settings,
     )  # fmt: skip
@@ -525,7 +531,7 @@ def solve_problem(
         problem.preconditioner = lambda r, x, leaves: given(r, x, *args_of(leaves))
     start = x0_arrays(x0)
 
-    def find_solution(numbers: Numbers, starts: Sequence[Any], host: Sequence[Any]) -> Vector:
+    def find_solution(numbers: NumpyProblem, starts: Sequence[Any], host: Sequence[Any]) -> Vector:
         known = iter(starts)
         from_x0 = [next(known) if isinstance(x, Array) else x for x in nest.leaves(x0)]
         begin = nest.pack_nesting(x0, from_x0)
@@ -541,6 +547,7 @@ def solve_problem(
 
 
 def cast_residual(v: Array, r: Array) -> Array:
+    """Return the residual r in the dtype of the vector v."""
     return r if r.dtype == v.dtype else xp.astype(r, v.dtype)
 
 
@@ -580,5 +587,6 @@ def check_settings(name: str, solver: Solver | None, settings: dict[str, Any]) -
 
 
 def check_callable(name: str, what: str, f: Callable[..., Any]) -> None:
+    """Raise TypeError if f, given as the argument ``what`` of ``name``, is not callable."""
     if not callable(f):
         raise TypeError(f"{name}: {what} must be a function, got {describe(f)} [at {user_line()}]")

@@ -11,12 +11,16 @@ from .._util.errors import user_line
 from ._checks import NotASolution, Vector
 
 if TYPE_CHECKING:
-    from ._problem import Problem
+    from ._problem import ImplicitProblem
 
 Product = Callable[[Vector], Vector]
 
 
 def import_scipy(name: str, module: str) -> Any:
+    """Import a module of SciPy; if it is missing, raise ImportError with advice.
+
+    name : the function that needs the module, for the message.
+    """
     import importlib
 
     try:
@@ -28,9 +32,13 @@ def import_scipy(name: str, module: str) -> Any:
 
 
 def solve_iteratively(
-    problem: Problem, product: Product, b: Vector, preconditioner: Product | None
+    problem: ImplicitProblem, product: Product, b: Vector, preconditioner: Product | None
 ) -> Vector:
-    """Return x with ``product(x) == b``; raise NotASolution if the iteration misses its tolerance."""
+    """Return x with ``product(x) == b``; raise NotASolution if the iteration misses its tolerance.
+
+    product : a function that multiplies a vector by the matrix.
+    preconditioner : a function that multiplies about by the matrix's inverse, or None.
+    """
     n, size = len(b), float(np.max(np.abs(b), initial=0.0))
     if not size:
         return np.zeros(n)

@@ -1,4 +1,4 @@
-"""``Layout`` converts a nesting of arrays, for users' functions, to a vector, for solvers, and back."""
+"""Conversion of nestings of arrays, which users' functions get, to vectors for solvers, and back."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Vector = np.ndarray[Any, Any]
 
 
-class Leaf(NamedTuple):
+class LeafLayout(NamedTuple):
     """Shape and dtype of one array of a nesting."""
 
     shape: tuple[int, ...]
@@ -37,11 +37,12 @@ class Leaf(NamedTuple):
         return math.prod(self.shape) * (2 if self.dtype.kind == "c" else 1)
 
 
-class Layout:
-    """The structure of a nesting of floating-point arrays, and its form as one real vector.
+class NestingLayout:
+    """The structure of a nesting of floating-point arrays, and its conversion to one real vector.
 
     The vector has the elements of all arrays; of a complex array, all real parts and then all imaginary
-    parts.  In error messages, ``name`` stands for the user's function and ``what`` for the nesting.
+    parts.
+    name, what : the user's function and the nesting in error messages.
     """
 
     def __init__(self, name: str, nesting: Any, what: str = "x0") -> None:
@@ -56,7 +57,7 @@ class Layout:
         self.parts = [slice(int(a), int(b)) for a, b in itertools.pairwise(ends)]
         self.size = int(ends[-1])
 
-    def _leaf(self, x: Any, nesting: Any) -> Leaf:
+    def _leaf(self, x: Any, nesting: Any) -> LeafLayout:
         """Return the shape and dtype of x; raise TypeError if it is not floating point."""
         if isinstance(x, int | float | complex) and not isinstance(x, bool | np.generic):
             x = np.asarray(x, dtype=complex if isinstance(x, complex) else float)
@@ -69,7 +70,7 @@ class Layout:
                 + ("; convert it with astype" if kind in tuple("biu") and kind else "")
             )
         wide = {"g": np.float64, "G": np.complex128}.get(x.dtype.char, x.dtype.type)
-        return Leaf(tuple(x.shape), np.dtype(wide))
+        return LeafLayout(tuple(x.shape), np.dtype(wide))
 
     def host_vector(self, nesting: Any, dtype: npt.DTypeLike = np.float64) -> Vector:
         """Return the vector of a nesting of NumPy arrays and numbers, which a solver has returned.
@@ -108,7 +109,7 @@ class Layout:
     def nested(self, v: Array, cast: bool = False) -> Any:
         """Return the nesting of Arrays whose elements are in the vector v, by recorded ops.
 
-        With ``cast`` each Array gets its own dtype, else the precision of v.
+        cast : True to give each Array its own dtype; else the Arrays have the precision of v.
         """
         parts = []
         for leaf, part in zip(self.leaves, self.parts, strict=True):
@@ -124,8 +125,9 @@ class Layout:
     def vector(self, nesting: Any, what: str) -> Array:
         """Return the vector of a nesting of Arrays with this layout's shapes, by recorded ops.
 
-        The nesting may also be a flat list, or an Array if the layout has a single one.
-        Raises TypeError or ValueError for other nestings; their messages call the nesting ``what``.
+        The nesting may also be a flat list, or an Array if the layout has a single one.  Raises
+        TypeError or ValueError for other nestings.
+        what : what the nesting is, for the messages.
         """
         found = nest.leaves_like(self.nesting, nesting, f"{self.name}: {what}")
         flats = []
@@ -151,7 +153,7 @@ class Layout:
 
 
 # --- values on the host -----------------------------------------------------------------------------
-class Place(NamedTuple):
+class ArrayHome(NamedTuple):
     """The storage and the device of an array."""
 
     storage: Any
@@ -164,21 +166,23 @@ class Place(NamedTuple):
         return wrap(self.storage.asarray(own, None, self.device, True), 0, KEPT)
 
 
-def storage_place(x: Array | RawArray) -> Place:
+def home_of(x: Array | RawArray) -> ArrayHome:
+    """Return the storage and the device of an Array or of raw data."""
     data = current(x)[1] if isinstance(x, Array) else x
     sample = data.sample if type(data) is Batched else data
-    return Place(storage_of(sample), sample.device)
+    return ArrayHome(storage_of(sample), sample.device)
 
 
-HOST = storage_place(np.zeros(()))
+HOST = home_of(np.zeros(()))
 
 
-class Examples:
+class VmapExamples:
     """The values of arrays on the host; under vmap, one example after the other.
 
-    An iteration yields for each example a list with one NumPy array for each of ``arrays``; without vmap
-    there is one example.  ``shape`` and ``axis_ids`` are the lengths and ids of all hidden axes.
-    ``name`` is the solver's name, for an error message.
+    An iteration yields for each example a list with one NumPy array for each of ``arrays``.  Without
+    vmap there is one example.
+    name : the solver's name, for an error message.
+    shape, axis_ids : the lengths and ids of all hidden axes.
     """
 
     def __init__(self, name: str, arrays: Sequence[Array]) -> None:
@@ -186,7 +190,7 @@ class Examples:
         for data in self.data:
             sample = data.sample if type(data) is Batched else data
             storage_of(sample).refuse_replay(sample, f"a solver runs in it ({name})")
-        self.places = [storage_place(data) for data in self.data]
+        self.places = [home_of(data) for data in self.data]
         self.home = self.places[0] if self.places else HOST
         lengths = lengths_of(self.data)
         self.axis_ids, self.shape = tuple(lengths), tuple(lengths.values())
@@ -196,6 +200,10 @@ class Examples:
             yield [self._value(data, place) for data in self.data]
 
     def _value(self, data: Batched | RawArray, place: tuple[int, ...]) -> Vector:
+        """Return the value of ``data`` for one example.
+
+        place : the indices of the example along the hidden axes.
+        """
         if type(data) is Batched:
             whole = data.aligned(self.axis_ids, data.ndim)
             data = whole[
@@ -208,7 +216,8 @@ class Examples:
     ) -> Array:
         """Return the results ``values`` of all examples of a vmap as one Array; it hides vmap's axes.
 
-        The Array lies on the device of the first of the ``arrays`` passed to ``Examples``.
+        The Array lies on the device of the first of the ``arrays`` passed to ``VmapExamples``.
+        shape : the shape of one result.
         """
         whole = np.array(values, dtype=dtype).reshape((*self.shape, *shape))
         data = self.home.storage.asarray(whole, None, self.home.device, True)
@@ -228,5 +237,8 @@ def doubles_on_host(x: Array) -> Vector:
 
 
 def own_handles(leaves: Sequence[Any]) -> list[Any]:
-    """Return the leaves with private handles for Arrays, so that writes do not change the originals."""
+    """Return the leaves with new Array objects of the same values in place of Arrays.
+
+    A user's function may write to these without a change of the caller's Arrays.
+    """
     return [private_handle(x) if isinstance(x, Array) else x for x in leaves]

@@ -22,21 +22,23 @@ from .._record.stack import only_recorders, recorders
 from .._tape.arguments import differentiable
 from .._util import nest
 from .._util.errors import user_line
-from ._layouts import Examples, Layout, Vector, own_handles
-from ._problem import Numbers, Problem
+from ._layouts import NestingLayout, Vector, VmapExamples, own_handles
+from ._problem import ImplicitProblem, NumpyProblem
 
 # The relative change that is allowed when a function runs again: rounding depends on memory alignment.
 REPEATED = 1e-6
-Find = Callable[[Numbers, Any, Sequence[Any]], Vector]
+Find = Callable[[NumpyProblem, Any, Sequence[Any]], Vector]
 
 
 def solve_recorded(
-    problem: Problem, start: Sequence[Array], leaves: Sequence[Any], find: Find
+    problem: ImplicitProblem, start: Sequence[Array], leaves: Sequence[Any], find: Find
 ) -> Array:
     """Return the solution of a problem as a vector, which is differentiable with respect to leaves.
 
-    start : the Arrays in x0, which get no gradient.  leaves : the Arrays and constants in theta.
-    find(numbers, start_values, leaf_values) : returns the solution for one example of a vmap.
+    start : the Arrays in x0, which get no gradient.
+    leaves : the Arrays and constants in theta.
+    find : a function (numbers, start values, leaf values) that returns the solution for one example of a
+        vmap.
     """
     outside = recorders()
 
@@ -46,10 +48,10 @@ def solve_recorded(
         matrices: list[Vector] = []
         probes: list[tuple[Vector, Vector]] = []
         for values in examples:
-            numbers, host = numbers_of(problem, examples, values[len(start) :], given)
+            numbers, host = problem_of_example(problem, examples, values[len(start) :], given)
             found = find(numbers, values[: len(start)], host)
             if problem.polish:
-                found = numbers.newton(found)
+                found = numbers.newton_steps(found)
             found = found.astype(problem.layout.dtype).astype(np.float64)
             with only_recorders():
                 J = numbers.check_solution(found)
@@ -74,36 +76,44 @@ def solve_recorded(
     return found
 
 
-def examples_of(problem: Problem, start: Sequence[Array], given: Sequence[Any]) -> Examples:
-    return Examples(problem.name, [*start, *(x for x in given if isinstance(x, Array))])
+def examples_of(
+    problem: ImplicitProblem, start: Sequence[Array], given: Sequence[Any]
+) -> VmapExamples:
+    """Return the values of the Arrays of a problem, for each example of a vmap."""
+    return VmapExamples(problem.name, [*start, *(x for x in given if isinstance(x, Array))])
 
 
-def numbers_of(
-    problem: Problem, examples: Examples, values: Sequence[Vector], given: Sequence[Any]
-) -> tuple[Numbers, list[Any]]:
-    """Return the Numbers of one vmap example, and ``given`` with ``values`` in place of its Arrays.
+def problem_of_example(
+    problem: ImplicitProblem, examples: VmapExamples, values: Sequence[Vector], given: Sequence[Any]
+) -> tuple[NumpyProblem, list[Any]]:
+    """Return the problem of one vmap example on NumPy data, and ``given`` with that example's values.
 
-    values : the example's NumPy arrays.  given : the Arrays and constants in theta.
+    values : the example's NumPy arrays.
+    given : the Arrays and constants in theta.
     """
     own, lying = iter(values), iter(examples.places[len(examples.places) - len(values) :])
     host = [next(own) if isinstance(x, Array) else x for x in given]
     places = [next(lying) if isinstance(x, Array) else None for x in given]
-    return Numbers(problem, examples.home, host, places), host
+    return NumpyProblem(problem, examples.home, host, places), host
 
 
 def check_repeats(
-    problem: Problem, v: Array, given: Sequence[Any], probes: Sequence[tuple[Vector, Vector]]
+    problem: ImplicitProblem,
+    v: Array,
+    given: Sequence[Any],
+    probes: Sequence[tuple[Vector, Vector]],
 ) -> None:
     """Raise RuntimeError if the user's function now returns another residual than during the solve.
 
-    v : the solution, with the hidden axes of all vmap examples.  probes : for each example a point near
-    the solution, and the residual there during the solve; empty if no recorder was active.
+    v : the solution, with the hidden axes of all vmap examples.
+    probes : for each example a point near the solution, and the residual there during the solve; empty
+        if no recorder was active.
     """
     if not probes:
         return
     examples = examples_of(problem, [v], given)
     for values, (at, before) in zip(examples, probes, strict=True):
-        numbers, _ = numbers_of(problem, examples, values[1:], given)
+        numbers, _ = problem_of_example(problem, examples, values[1:], given)
         change = relative_change(before, numbers.residual_at(at))
         if change > REPEATED:
             raise RuntimeError(
@@ -125,10 +135,10 @@ def relative_change(before: Vector, now: Vector) -> float:
     return float(np.max(np.abs(now - before)[both])) / size if size else np.inf
 
 
-def check_captures(numbers: Numbers, v: Vector) -> None:
-    """Raise ValueError if the function uses an Array that a tape follows, or a Variable, not in theta.
+def check_captures(numbers: NumpyProblem, v: Vector) -> None:
+    """Raise ValueError if the function uses a followed Array or a Variable that is not in theta.
 
-    The function runs once, at v, to find out.
+    Such a gradient would be lost.  The function runs once, at v, to find out.
     """
     problem = numbers.problem
     (recorder,) = recorders()
@@ -142,7 +152,7 @@ def check_captures(numbers: Numbers, v: Vector) -> None:
 
 
 def pull_cotangents(
-    problem: Problem, v: Array, given: Sequence[Any], g: Array, J: Array | None
+    problem: ImplicitProblem, v: Array, given: Sequence[Any], g: Array, J: Array | None
 ) -> list[Array | None]:
     """Return the cotangents of the Arrays in ``given``, given the cotangent g of the solution v.
 
@@ -166,7 +176,7 @@ def pull_cotangents(
 
 
 def solve_adjoint(
-    problem: Problem, v: Array, given: Sequence[Any], g: Array, J: Array | None
+    problem: ImplicitProblem, v: Array, given: Sequence[Any], g: Array, J: Array | None
 ) -> Array:
     """Return ``J^-T g``, where J is the Jacobian at the solution v.
 
@@ -182,8 +192,8 @@ def solve_adjoint(
     return found
 
 
-def adjoint_problem(problem: Problem) -> Problem:
-    """Return the adjoint equation J^T w = g as a Problem for w.
+def adjoint_problem(problem: ImplicitProblem) -> ImplicitProblem:
+    """Return the adjoint equation J^T w = g as a problem for w.
 
     J is the Jacobian of ``problem`` at its solution v.  The leaves are (g, v, *leaves of problem).
     """
@@ -202,20 +212,21 @@ def adjoint_problem(problem: Problem) -> Problem:
         _, back = xp.vjp(lambda r: layout.vector(known(layout.nested(r), at, rest), "M"), r)
         return back(r)[0]
 
-    return Problem(
+    return ImplicitProblem(
         name=name if problem.base else f"the adjoint of {name}", base=problem,
-        layout=Layout(name, np.zeros(problem.layout.size, problem.layout.dtype)),
+        layout=NestingLayout(name, np.zeros(problem.layout.size, problem.layout.dtype)),
         residual=adjoint_residual, symmetric=problem.symmetric, matrix_free=True, linear=True,
         tol=problem.tol, rtol=problem.rtol, maxiter=problem.maxiter,
         preconditioner=preconditioner if problem.preconditioner is not None else None,
     )  # fmt: skip
 
 
-def solve_from_zeros(numbers: Numbers, start: Sequence[Any], host: Sequence[Any]) -> Vector:
+def solve_from_zeros(numbers: NumpyProblem, start: Sequence[Any], host: Sequence[Any]) -> Vector:
     """Return the solution of a linear problem, by one Newton step from zero."""
     v = np.zeros(numbers.problem.layout.size)
     return -numbers.newton_step(v, numbers.residual_at(v))
 
 
 def x0_arrays(x0: Any) -> list[Array]:
+    """Return the leaves of x0 that are Arrays."""
     return [x for x in nest.leaves(x0) if isinstance(x, Array)]

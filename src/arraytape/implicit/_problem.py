@@ -1,4 +1,4 @@
-"""``Problem``, an equation on Arrays, and ``Numbers``, its evaluation and checks on NumPy vectors."""
+"""``ImplicitProblem``, an equation on Arrays, and ``NumpyProblem``, which evaluates it on vectors."""
 
 from __future__ import annotations
 
@@ -15,15 +15,23 @@ from .._record.stack import only_recorders
 from .._storage.batched.batched_data import Batched
 from .._util.errors import user_line
 from . import _checks as checks
-from ._checks import NotASolution, System, relative_size
+from ._checks import FactoredSystem, NotASolution, relative_size
 from ._iterative import solve_iteratively
-from ._layouts import Layout, Place, Vector, as_numpy, doubles_on_host, own_handles, storage_place
+from ._layouts import (
+    ArrayHome,
+    NestingLayout,
+    Vector,
+    as_numpy,
+    doubles_on_host,
+    home_of,
+    own_handles,
+)
 
 Residual = Callable[[Array, Sequence[Any]], Array]
 
 
 @dataclasses.dataclass
-class Problem:
+class ImplicitProblem:
     """An equation ``residual(v, leaves) == 0``; the real vector v has the elements of x.
 
     The fields that are not listed are parameters of ``root``.
@@ -39,12 +47,12 @@ class Problem:
     linear
         True if the residual is affine in v.
     base
-        For an adjoint problem, the Problem whose adjoint it is; the adjoint's leaves are a cotangent, a
-        solution and the leaves of ``base``.
+        For an adjoint problem, the problem whose adjoint it is; the adjoint's leaves are a cotangent,
+        a solution and the leaves of ``base``.
     """
 
     name: str
-    layout: Layout
+    layout: NestingLayout
     residual: Residual
     value: Residual | None = None
     symmetric: bool = False
@@ -56,10 +64,10 @@ class Problem:
     maxiter: int | None = None
     preconditioner: Callable[[Any, Any, Sequence[Any]], Any] | None = None
     polish: bool = False
-    base: Problem | None = None
+    base: ImplicitProblem | None = None
 
 
-class Numbers:
+class NumpyProblem:
     """A problem with fixed parameters, whose methods take and return NumPy vectors in double precision.
 
     home : the storage and device on which users' functions get x.
@@ -68,7 +76,11 @@ class Numbers:
     """
 
     def __init__(
-        self, problem: Problem, home: Place, leaves: Sequence[Any], places: Sequence[Place | None]
+        self,
+        problem: ImplicitProblem,
+        home: ArrayHome,
+        leaves: Sequence[Any],
+        places: Sequence[ArrayHome | None],
     ) -> None:
         self.problem, self.home = problem, home
         self.leaves = [
@@ -78,13 +90,16 @@ class Numbers:
         self.eps = float(np.finfo(problem.layout.dtype).eps)
 
     def point(self, v: Vector) -> Array:
+        """Return the vector v as an Array, for the user's function."""
         return self.home.place_array(np.asarray(v, dtype=np.float64))
 
     def residual_at(self, v: Vector) -> Vector:
+        """Return the residual at v, which is 0 at the solution."""
         with only_recorders():
             return self._plain(self.problem.residual(self.point(v), own_handles(self.leaves)))
 
     def value_at(self, v: Vector) -> float:
+        """Return the value at v of the function to be minimized."""
         assert self.problem.value is not None
         with only_recorders():
             return float(self._plain(self.problem.value(self.point(v), own_handles(self.leaves))))
@@ -99,6 +114,7 @@ class Numbers:
         return doubles_on_host(r)
 
     def jacobian_at(self, v: Vector) -> Vector:
+        """Return the Jacobian of the residual at v, an n x n matrix."""
         n = self.problem.layout.size
         if not n:
             return np.zeros((0, 0))
@@ -112,7 +128,7 @@ class Numbers:
         if self.problem.base is not None:
             _, at, *leaves = self.leaves
             nowhere = [None] * len(leaves)  # Arrays need not be moved to a device
-            base = Numbers(self.problem.base, self.home, leaves, nowhere)
+            base = NumpyProblem(self.problem.base, self.home, leaves, nowhere)
             return base.products(doubles_on_host(at))[::-1]
         with only_recorders():
             r, back = xp.vjp(
@@ -134,6 +150,7 @@ class Numbers:
         return solve_iteratively(self.problem, self.products(v)[0], b, self.preconditioner(v))
 
     def preconditioner(self, v: Vector) -> Callable[[Vector], Vector] | None:
+        """Return the user's preconditioner at v as a function of a NumPy vector, or None."""
         known, layout = self.problem.preconditioner, self.problem.layout
         if known is None:
             return None
@@ -146,7 +163,7 @@ class Numbers:
 
         return precondition
 
-    def newton(self, v: Vector, most: int = 30) -> Vector:
+    def newton_steps(self, v: Vector, most: int = 30) -> Vector:
         """Improve v by up to ``most`` Newton steps, and return the best point.
 
         The iteration ends when a step is as small as rounding errors, or no longer becomes smaller.
@@ -177,7 +194,8 @@ class Numbers:
             return self.solve_linearized(v, r)
         return checks.factor_system(r, self.jacobian_at(v)).newton_correction
 
-    def solves(self, v: Vector) -> bool:
+    def is_solution(self, v: Vector) -> bool:
+        """Return True if v solves the problem up to rounding errors."""
         r = self.residual_at(v)
         if not np.isfinite(r).all():
             return False
@@ -209,21 +227,21 @@ class Numbers:
         if self.problem.matrix_free and self.problem.value is not None:
             self._check_curvature(v)
         if self.problem.matrix_free:
-            size = self._linear_error(r) if self.problem.linear else self._distance(v, r)
-            self._judge(size, size)
+            size = self._linear_error(r) if self.problem.linear else self._newton_distance(v, r)
+            self._check_error(size, size)
             return None
         found = checks.factor_system(r, self.jacobian_at(v))
         checks.check_condition(name, found, self.problem.rcond, self.eps, tol)
         if self.problem.value is not None:
             checks.check_minimum(name, found.jacobian, self.eps)
-        size, error = self._errors(v, found)
+        size, error = self._derivative_error(v, found)
         if size <= 100.0 * self.eps:
             what = "the Jacobian changes within the rounding of the solution, nearly a double one"
-            checks.judge_error(
+            checks.check_error(
                 name, error, tol, what, "add a penalty or an equation that keeps it apart"
             )
         else:
-            self._judge(size, error)
+            self._check_error(size, error)
         return found.jacobian
 
     def _check_curvature(self, v: Vector) -> None:
@@ -252,16 +270,17 @@ class Numbers:
                 "implicit.root for what is not linear"
             )
 
-    def _distance(self, v: Vector, r: Vector) -> float:
+    def _newton_distance(self, v: Vector, r: Vector) -> float:
         """Return the size of the Newton step at v relative to v, without computing a Jacobian.
 
         Return 0 if the step is only a rounding error, which can be large relative to a v near 0.
+        r : the residual at v.
         """
         step = self.newton_step(v, r)
         size = relative_size(step, v)
         if size != size or size <= self.problem.tol / 100.0:
             return size
-        slope = self._slope(v, lambda b: self.solve_linearized(v, b))
+        slope = self._solution_slope(v, lambda b: self.solve_linearized(v, b))
         scale = float(np.max(np.abs(slope), initial=0.0)) or 1.0
         rounding = self.is_rounding(step, max(scale, float(np.max(np.abs(v), initial=0.0))))
         return 0.0 if rounding else size
@@ -270,11 +289,15 @@ class Numbers:
         """Return the residual of a linear system relative to its right-hand side."""
         return relative_size(r, self.residual_at(np.zeros_like(r))) if r.any() else 0.0
 
-    def _judge(self, size: float, error: float) -> None:
-        what = f"the solver stopped a Newton step of {size:.1e} of its size from the solution"
-        checks.judge_error(self.problem.name, error, self.problem.tol, what, checks.WAY_OUT)
+    def _check_error(self, size: float, error: float) -> None:
+        """Raise NotASolution or warn if the derivative's relative error is too large.
 
-    def _errors(self, v: Vector, found: System) -> tuple[float, float]:
+        size : the relative size of the Newton step at the solution, for the message.
+        """
+        what = f"the solver stopped a Newton step of {size:.1e} of its size from the solution"
+        checks.check_error(self.problem.name, error, self.problem.tol, what, checks.ADVICE)
+
+    def _derivative_error(self, v: Vector, found: FactoredSystem) -> tuple[float, float]:
         """Return the relative size of the Newton step at v, and the relative error of the derivative.
 
         The error is estimated from the sizes of this step and of the next one.  If this estimate exceeds
@@ -292,8 +315,8 @@ class Numbers:
             return size, error
         end = v - step
         other = checks.factor_system(self.residual_at(end), self.jacobian_at(end))
-        here = self._slope(v, found.apply_inverse)
-        there = self._slope(end, other.apply_inverse)
+        here = self._solution_slope(v, found.apply_inverse)
+        there = self._solution_slope(end, other.apply_inverse)
         scale = float(np.max(np.abs(there), initial=0.0))
         error = rounding
         if scale:
@@ -302,7 +325,7 @@ class Numbers:
             error = max(error, size)
         return size, error if np.isfinite(scale) else np.inf
 
-    def _curvature(self, v: Vector, found: System) -> float:
+    def _curvature(self, v: Vector, found: FactoredSystem) -> float:
         """Return an estimate of the norm of J^-1 dJ/dv, from the residual at a point near v."""
         signs = np.random.default_rng(0).choice([-1.0, 1.0], v.shape)
         way = 1e-2 * signs * np.abs(v)
@@ -316,13 +339,14 @@ class Numbers:
         )
 
     def is_rounding(self, step: Vector, scale: float) -> bool:
+        """Return True if a Newton step is as small as rounding errors of numbers of size ``scale``."""
         return bool(np.max(np.abs(step)) <= 100.0 * self.eps * scale)
 
-    def _slope(self, v: Vector, solve: Callable[[Vector], Vector]) -> Vector:
+    def _solution_slope(self, v: Vector, solve: Callable[[Vector], Vector]) -> Vector:
         """Return the solution's derivative, up to its sign, along one direction of all parameters.
 
-        In this direction each parameter changes by its own size, up or down at random.  ``solve``
-        multiplies a vector by the inverse of the Jacobian at v.
+        In this direction each parameter changes by its own size, up or down at random.
+        solve : a function that multiplies a vector by the inverse of the Jacobian at v.
         """
         some = [
             i for i, x in enumerate(self.leaves) if isinstance(x, Array) and x.dtype.kind in "fc"
@@ -342,7 +366,7 @@ class Numbers:
         for x in chosen:
             data = np.asarray(as_numpy(x))
             signs = rng.choice([-1.0, 1.0], x.shape)
-            along.append(storage_place(x).place_array(np.where(data == 0, 1, data) * signs))
+            along.append(home_of(x).place_array(np.where(data == 0, 1, data) * signs))
         with only_recorders():
             _, change = xp.jvp(residual_of_leaves, tuple(chosen), tuple(along))
             return solve(self._plain(change))

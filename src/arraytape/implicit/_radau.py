@@ -35,7 +35,7 @@ class Collocation(ExplicitMethod):
         self.P = np.linalg.inv(powers[:, 1:])
 
     def hint_of(self, solver: OdeSolver) -> Data | None:
-        """Return the stages of SciPy's step, see ``take_step``; None if y is empty."""
+        """Return the stages of SciPy's step, from which ``take_step`` starts; None for an empty y."""
         return None if solver.Z is None else solver.Z.copy()
 
     def take_step(
@@ -45,8 +45,9 @@ class Collocation(ExplicitMethod):
         """Return the new state, the stages, and the exact new state.
 
         A stage is the difference of the state from y at one of the three collocation points of the step.
-        hint : the stages as SciPy computed them, up to its tolerance.  Newton steps from the hint lead
-        to the exact root.  The first two results have the hint's values and the root's derivatives.
+        Newton steps from the hint lead to the exact root.  The first two results have the hint's values
+        and the root's derivatives.
+        hint : the stages as SciPy computed them, up to its tolerance.
         """
         if hint is None:  # y is empty
             return y, [y, y, y], y

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Slope = Array | None
 
 
-class Table(Protocol):
+class RungeKuttaTable(Protocol):
     """A class with the coefficients of a method, under the names of SciPy's attributes."""
 
     A: Data
@@ -40,7 +40,7 @@ class ExplicitMethod:
 
     adaptive = True
 
-    def __init__(self, name: str, table: Table) -> None:
+    def __init__(self, name: str, table: RungeKuttaTable) -> None:
         self.name = name
         self.solver: Any = table
         self.A, self.B, self.C = table.A, table.B, table.C
@@ -56,8 +56,10 @@ class ExplicitMethod:
         """Return the new state, the stages (slopes) of the step, and the new state again.
 
         The third result differs for Radau alone: it is the state on Arrays, and the first is SciPy's.
-        ``k`` is the slope at (t, y), or None to compute it; ``h`` is the length of the step.  Source:
-        Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", section II.4.
+        Source: Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", section II.4.
+        h : the length of the step.
+        k : the slope at (t, y), or None to compute it.
+        args : further arguments of f.
         """
         stages = [field(t, y, args) if k is None else k]
         for s, c in enumerate(self.C[1:], start=1):
@@ -70,7 +72,10 @@ class ExplicitMethod:
         self, field: Field, t: Time, y: Array, h: Time, new: Array, stages: list[Array],
         args: Arguments,
     ) -> tuple[Array, list[Array]]:  # fmt: skip
-        """Return the slope at the end of a step, and the stages that ``curve`` needs."""
+        """Return the slope at the end of a step, and the stages that ``curve`` needs.
+
+        new : the state at the end of the step, at t + h.
+        """
         last = field(t + h, new, args)
         return last, [*stages, last]
 
@@ -78,12 +83,16 @@ class ExplicitMethod:
         """Return the coefficients of the polynomial that interpolates the states within a step.
 
         The result has a new first axis for the p coefficients, as ``curve_value`` expects.
+        new : the state at the end of the step, which begins at y and has the length h.
         """
         found: Array = h * weighted_stages(self.solver.P.T, stages)
         return found
 
     def curve_value(self, y: Array, curve: Array, x: Array) -> Array:
-        """Return the state at x in [0, 1] of the step.  y: (..., n); curve: (p, ..., n); x: (..., 1)."""
+        """Return the state at x, a number in [0, 1] that measures the time within the step.
+
+        y has the shape (..., n), curve (p, ..., n), and x (..., 1).
+        """
         total = curve[-1, ...] * x
         for i in range(curve.shape[0] - 2, -1, -1):
             total = (total + curve[i, ...]) * x
@@ -112,7 +121,7 @@ class DormandPrince8(ExplicitMethod):
         return xp.concat([xp.stack(start), rest])
 
     def curve_value(self, y: Array, curve: Array, x: Array) -> Array:
-        """Return the state at x in [0, 1] of the step, like ``ExplicitMethod.curve_value``.
+        """Return the state at x, a number in [0, 1] that measures the time within the step.
 
         Source: Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", section II.6.
         """

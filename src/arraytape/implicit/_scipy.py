@@ -9,17 +9,17 @@ from scipy.integrate import solve_ivp
 
 from .._util.errors import user_line
 from ._field import for_solver
-from ._steps import Problem
+from ._steps import OdeProblem
 
 
-def run_scipy(problem: Problem) -> tuple[Any, list[float], list[Any]]:
-    """Return the result of ``solve_ivp``, the times of all accepted states, and a hint for each step.
+def run_scipy(problem: OdeProblem) -> tuple[Any, list[float], list[Any]]:
+    """Return ``solve_ivp``'s result, the times of all accepted states, and a hint for each step.
 
     A hint helps to repeat the step on Arrays: SciPy's solution of Radau's equations, else None.
     """
     nodes, found = [problem.span[0]], []
 
-    class Noted(problem.method.solver):  # type: ignore[misc, name-defined]
+    class NotingSolver(problem.method.solver):  # type: ignore[misc, name-defined]
         def __init__(self, *given: Any, **options: Any) -> None:
             super().__init__(*given, **options)
             if np.isnan(getattr(self, "h_abs", 0.0)):  # SciPy would never end
@@ -40,7 +40,7 @@ def run_scipy(problem: Problem) -> tuple[Any, list[float], list[Any]]:
         options["jac"] = problem.field.jacobian_of_data(options["jac"], problem.args)
     start = for_solver(problem.y0, "y0")
     result = solve_ivp(
-        problem.field.of_data(problem.args), problem.span, start, Noted, problem.at,
+        problem.field.of_data(problem.args), problem.span, start, NotingSolver, problem.at,
         problem.dense, **options,
     )  # fmt: skip
     return result, nodes, found

@@ -1,4 +1,7 @@
-"""Default solvers: SciPy's methods, then Newton steps down to rounding."""
+"""Default solvers of ``root``, ``minimum`` and the others: SciPy's methods, then Newton steps.
+
+The Newton steps go on down to rounding errors, so that derivatives are as exact as the solution.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,17 @@ from .._util.blocks import Quiet
 from .._util.errors import user_line
 from ._checks import NotASolution, Vector, relative_size
 from ._iterative import import_scipy
-from ._problem import Numbers
+from ._problem import NumpyProblem
 
 SLOW = 100  # iterations of a fixed point's function before Newton's method takes over
 
 
-def find_root(numbers: Numbers, start: Vector) -> Vector:
+def find_root(numbers: NumpyProblem, start: Vector) -> Vector:
     """Return a root, found by Powell's hybrid method with the exact Jacobian.
 
     Without SciPy, or if the problem is matrix-free, damped Newton steps are taken instead.
     """
-    if numbers.solves(start):
+    if numbers.is_solution(start):
         return start
     if numbers.problem.matrix_free:
         return damped_newton(numbers, start)
@@ -30,10 +33,10 @@ def find_root(numbers: Numbers, start: Vector) -> Vector:
     except ImportError:
         return damped_newton(numbers, start)
     found = optimize.root(numbers.residual_at, start, jac=numbers.jacobian_at, tol=1e-13)
-    return numbers.newton(np.asarray(found.x))
+    return numbers.newton_steps(np.asarray(found.x))
 
 
-def damped_newton(numbers: Numbers, v: Vector, most: int = 200) -> Vector:
+def damped_newton(numbers: NumpyProblem, v: Vector, most: int = 200) -> Vector:
     """Take Newton steps from v, each halved until it makes the residual smaller.
 
     Source: Kelley 1995, "Iterative methods for linear and nonlinear equations", sec. 8.1.
@@ -50,12 +53,12 @@ def damped_newton(numbers: Numbers, v: Vector, most: int = 200) -> Vector:
             if np.linalg.norm(r) < (1.0 - 1e-4 / 2.0**halving) * before:
                 break
         v = there
-    return numbers.newton(v)
+    return numbers.newton_steps(v)
 
 
-def find_minimum(numbers: Numbers, start: Vector) -> Vector:
+def find_minimum(numbers: NumpyProblem, start: Vector) -> Vector:
     """Return a minimum, found by a trust-region Newton method with the Hessian or its products."""
-    if numbers.solves(start):
+    if numbers.is_solution(start):
         return start
     optimize = import_scipy(numbers.problem.name, "scipy.optimize")
     options: dict[str, Any] = {"hess": numbers.jacobian_at, "method": "trust-exact"}
@@ -65,10 +68,10 @@ def find_minimum(numbers: Numbers, start: Vector) -> Vector:
         found = optimize.minimize(
             numbers.value_at, start, jac=numbers.residual_at, options={"gtol": 1e-8}, **options
         )
-    return numbers.newton(np.asarray(found.x))
+    return numbers.newton_steps(np.asarray(found.x))
 
 
-def hessian_products(numbers: Numbers) -> Callable[[Vector, Vector], Vector]:
+def hessian_products(numbers: NumpyProblem) -> Callable[[Vector, Vector], Vector]:
     """Return a function of v and w that returns the product of the Hessian at v and w.
 
     For consecutive products at one point v, the problem's function is recorded once.
@@ -84,12 +87,12 @@ def hessian_products(numbers: Numbers) -> Callable[[Vector, Vector], Vector]:
     return hessian_product
 
 
-def find_fixed_point(numbers: Numbers, start: Vector) -> Vector:
+def find_fixed_point(numbers: NumpyProblem, start: Vector) -> Vector:
     """Return a fixed point, by iteration of the function and then by Newton steps.
 
     Newton steps begin near the fixed point, at the latest after ``SLOW`` iterations.
     """
-    if numbers.solves(start):
+    if numbers.is_solution(start):
         return start
     v = start
     for _ in range(SLOW):
@@ -100,12 +103,12 @@ def find_fixed_point(numbers: Numbers, start: Vector) -> Vector:
                 f"[at {user_line()}]; start elsewhere, or give a solver"
             )
         if relative_size(step, v) < 1e-4:
-            return numbers.newton(v - step)
+            return numbers.newton_steps(v - step)
         v = v - step
     return damped_newton(numbers, v)
 
 
-def find_linear(numbers: Numbers, start: Vector) -> Vector:
+def find_linear(numbers: NumpyProblem, start: Vector) -> Vector:
     """Return the solution of a linear problem, by one Newton step from ``start``."""
     r = numbers.residual_at(start)
     if not r.any():

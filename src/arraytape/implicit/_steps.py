@@ -46,7 +46,7 @@ def refuse_change(now: Data, before: Data, when: str) -> None:
 
 
 @dataclass
-class Problem:
+class OdeProblem:
     """The checked arguments of odeint.
 
     Attributes
@@ -91,7 +91,11 @@ class Mesh:
 
     @classmethod
     def of_steps(cls, nodes: list[float], finished: bool) -> Mesh:
-        """Return the mesh of adaptive steps; ``finished``: True if the last node is t_span's end."""
+        """Return the mesh of adaptive steps.
+
+        nodes : the times at which steps begin and end.
+        finished : True if the last node is t_span's end, False if the solver stopped before.
+        """
         at = np.asarray(nodes)
         last = np.zeros_like(at)
         last[-1] = finished and len(nodes) > 1
@@ -108,7 +112,7 @@ class Mesh:
         nodes[-1] = span[1]
         return cls(nodes, 1.0 - last, last)
 
-    def node_array(self, problem: Problem) -> Array:
+    def node_array(self, problem: OdeProblem) -> Array:
         """Return the nodes as an Array that is differentiable with respect to Arrays in t_span."""
         field = problem.field
         nodes = field.as_state_array(self.nodes, field.real)
@@ -126,10 +130,12 @@ class Mesh:
 
 
 @dataclass
-class Replayed:
+class RetakenSteps:
     """The results of repeated steps; a field is None if odeint does not need it.
 
-    states : y at the nodes.  values : y at t_eval.  curves : the coefficients of each step's polynomial.
+    states : y at the nodes.
+    values : y at t_eval.
+    curves : the coefficients of each step's polynomial.
     """
 
     states: Array | None
@@ -137,12 +143,13 @@ class Replayed:
     curves: Array | None
 
 
-def retake_steps(problem: Problem, mesh: Mesh, hints: list[Any] | None = None) -> Replayed:
-    """Repeat the steps of a mesh on Arrays; ``hints`` has for each step what ``hint_of`` returned.
+def retake_steps(problem: OdeProblem, mesh: Mesh, hints: list[Any] | None = None) -> RetakenSteps:
+    """Repeat the steps of a mesh on Arrays, so that a tape records them.
 
     The steps are divided into pieces of about sqrt(steps) steps.  A tape keeps the state at the first
-    node of each piece, and the backward pass runs the piece again.
-    Source: Griewank 1992, "Achieving logarithmic growth...", the case of one level.
+    node of each piece, and the backward pass runs the piece again.  Source: Griewank 1992, "Achieving
+    logarithmic growth...", the case of one level.
+    hints : for each step what ``hint_of`` returned.
     """
     count = len(mesh.nodes) - 1
     nodes = mesh.node_array(problem)
@@ -151,7 +158,7 @@ def retake_steps(problem: Problem, mesh: Mesh, hints: list[Any] | None = None) -
     y, parts = problem.y0, []
     for start in range(0, count, length):
         stop = min(start + length, count)
-        piece = Piece(problem, start, stop, where, mesh, hints)
+        piece = StepPiece(problem, start, stop, where, mesh, hints)
         inside = piece.points()
         part = xp.recompute_grad(piece.run_steps)(
             y, nodes[start : stop + 1] if problem.has_array_end else None, inside, problem.args
@@ -168,17 +175,17 @@ def retake_steps(problem: Problem, mesh: Mesh, hints: list[Any] | None = None) -
         joined["states"] = xp.concat([first, joined["states"]])
     elif not parts and problem.at is None:
         joined["states"] = first
-    return Replayed(*(joined.get(name) for name in ("states", "values", "curves")))
+    return RetakenSteps(*(joined.get(name) for name in ("states", "values", "curves")))
 
 
-class Piece:
+class StepPiece:
     """The steps from number ``start`` to ``stop`` (exclusive), which the backward pass runs again.
 
     where : the number of the step in which each time of t_eval lies, ascending; None without t_eval.
     """
 
     def __init__(
-        self, problem: Problem, start: int, stop: int, where: Data | None, mesh: Mesh,
+        self, problem: OdeProblem, start: int, stop: int, where: Data | None, mesh: Mesh,
         hints: list[Any] | None,
     ) -> None:  # fmt: skip
         self.problem, self.start, self.stop, self.mesh = problem, start, stop, mesh
@@ -198,7 +205,8 @@ class Piece:
     ) -> dict[str, Any]:
         """Take the steps on Arrays, from the state y; return a dict of their results.
 
-        The key "end" has the last state.  Other keys are the fields of ``Replayed`` that odeint needs.
+        The key "end" has the last state.  Other keys are the fields of ``RetakenSteps`` that odeint
+        needs.
         nodes : the nodes of these steps; None if they are constants.
         points : the times of t_eval that lie in these steps; None if there are none.
         """
@@ -231,10 +239,10 @@ class Piece:
         return found
 
     def check_repeated(self, end: Array) -> None:
-        """Store the last state ``end`` of the first run; in later runs, for gradients, compare with it.
+        """Store the last state ``end`` of the first run, and compare later runs, for gradients, with it.
 
-        Raise RuntimeError if they differ by more than rounding errors, which depend on memory
-        alignment.  Only NumPy data is compared.
+        Raise RuntimeError if they differ by more than rounding errors, which depend on memory alignment.
+        Only NumPy data is compared.
         """
         data = keep_data(end)
         first, self.first = self.first, data if self.first is None else self.first
@@ -243,6 +251,7 @@ class Piece:
         refuse_change(data, first, "its steps were taken again for the gradient: the state")
 
     def time_and_step(self, nodes: Array | None, i: int) -> tuple[Time, Time]:
+        """Return the time at which step i begins, and its length."""
         if nodes is None:
             start, end = float(self.mesh.nodes[i]), float(self.mesh.nodes[i + 1])
             return start, end - start
@@ -266,7 +275,7 @@ class OdeSolution:
         The least and the greatest of these times, as floats.
     """
 
-    def __init__(self, problem: Problem, mesh: Mesh, found: Replayed) -> None:
+    def __init__(self, problem: OdeProblem, mesh: Mesh, found: RetakenSteps) -> None:
         self._problem, self._nodes, self._found = problem, mesh.nodes, found
         self.ts = mesh.node_array(problem)
         self.t_min, self.t_max = float(mesh.nodes.min()), float(mesh.nodes.max())

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ._methods import SteplessMethod
     from ._runge_kutta import ExplicitMethod
-    from ._steps import Mesh, Problem, Replayed
+    from ._steps import Mesh, OdeProblem, RetakenSteps
 
 FINISHED = "The solver successfully reached the end of the integration interval."
 
@@ -138,7 +138,7 @@ def odeint(
     options = {
         "rtol": rtol, "atol": atol, "first_step": first_step, "max_step": max_step, "jac": jac,
     }  # fmt: skip
-    problem = problem_of(f, t_span, y0, method, t_eval, dense_output, args, options, adjoint)
+    problem = make_problem(f, t_span, y0, method, t_eval, dense_output, args, options, adjoint)
     if problem.span[0] == problem.span[1]:
         return solve_standing(problem)
     # Radau's steps call f inside implicit.root, which hides the calls from recorders.  Call f once here,
@@ -155,6 +155,7 @@ def odeint(
 
 
 def refusal_message(name: str) -> str:
+    """Return the error message for an option of ``solve_ivp`` that odeint does not support."""
     if name == "events":
         return (
             f"odeint: events are not supported [at {user_line()}]. Ask for dense_output=True and find "
@@ -168,11 +169,12 @@ def refusal_message(name: str) -> str:
 
 
 # --- checks of the arguments --------------------------------------------------------------------------
-def problem_of(
+def make_problem(
     f: Callable[..., Any], t_span: Sequence[Array | float], y0: Array | npt.ArrayLike,
     method: str | type[OdeSolver], t_eval: Array | npt.ArrayLike | None, dense: bool,
     args: tuple[Any, ...], options: dict[str, Any], adjoint: str,
 ) -> Any:  # fmt: skip
+    """Return the arguments of odeint as an ``OdeProblem``; raise an error for wrong ones."""
     if not callable(f):
         raise TypeError(f"odeint: f must be a function, got {describe(f)} [at {user_line()}]")
     if adjoint not in ("discrete", "continuous"):
@@ -185,20 +187,21 @@ def problem_of(
             "odeint: dense_output has no derivative by the continuous adjoint "
             f"[at {user_line()}]: name the times in t_eval, or use adjoint='discrete'"
         )
-    chosen = method_of(method, adjoint)
-    start = state_of(y0, chosen.adaptive)
+    chosen = find_method(method, adjoint)
+    start = initial_state(y0, chosen.adaptive)
     field = Field(f, start)
     ends, span = span_ends(t_span)
-    points, at = points_of(field, t_eval, span)
-    from ._steps import Problem
+    points, at = evaluation_times(field, t_eval, span)
+    from ._steps import OdeProblem
 
-    return Problem(
+    return OdeProblem(
         field=field, y0=xp.reshape(start, (-1,)), ends=ends, span=span, points=points, at=at,
-        args=args_of(args), method=chosen, options=options_of(chosen, options), dense=bool(dense),
+        args=argument_tuple(args), method=chosen, options=options_given(chosen, options),
+        dense=bool(dense),
     )  # fmt: skip
 
 
-def method_of(method: str | type[OdeSolver], adjoint: str) -> Any:
+def find_method(method: str | type[OdeSolver], adjoint: str) -> Any:
     """Return the method object for a name or a class of SciPy's; raise an error for other methods."""
     try:
         from ._methods import METHODS, WITHOUT_STEPS
@@ -222,7 +225,7 @@ def method_of(method: str | type[OdeSolver], adjoint: str) -> Any:
     )
 
 
-def state_of(y0: Array | npt.ArrayLike, double: bool) -> Array:
+def initial_state(y0: Array | npt.ArrayLike, double: bool) -> Array:
     """Return y0 as a floating-point Array, cast to double precision if ``double`` is True."""
     start = y0 if isinstance(y0, Array) else xp.asarray(y0)
     if start.dtype.kind not in "biufc":
@@ -257,7 +260,7 @@ def span_ends(t_span: Sequence[Array | float]) -> tuple[tuple[Any, Any], tuple[f
     return (first, last), (span[0], span[1])
 
 
-def points_of(
+def evaluation_times(
     field: Field, t_eval: Array | npt.ArrayLike | None, span: tuple[float, float]
 ) -> tuple[Any, Any]:
     """Return t_eval as an Array and as NumPy data, or (None, None) if t_eval is None.
@@ -280,7 +283,7 @@ def points_of(
     raise ValueError(f"odeint: t_eval {wrong} [at {user_line()}]")
 
 
-def args_of(args: tuple[Any, ...]) -> tuple[Any, ...]:
+def argument_tuple(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return ``args`` as a tuple, () for None; raise TypeError, as SciPy does, if not iterable."""
     if args is None:
         return ()
@@ -292,7 +295,9 @@ def args_of(args: tuple[Any, ...]) -> tuple[Any, ...]:
         ) from error
 
 
-def options_of(method: ExplicitMethod | SteplessMethod, options: dict[str, Any]) -> dict[str, Any]:
+def options_given(
+    method: ExplicitMethod | SteplessMethod, options: dict[str, Any]
+) -> dict[str, Any]:
     """Return the options that are not at their defaults.
 
     Raises ValueError if a method of fixed steps gets other options than max_step, or no max_step.
@@ -320,7 +325,7 @@ def options_of(method: ExplicitMethod | SteplessMethod, options: dict[str, Any])
 
 
 # --- solutions ----------------------------------------------------------------------------------------
-def solve_adaptive(problem: Problem, continuous: bool) -> Any:
+def solve_adaptive(problem: OdeProblem, continuous: bool) -> Any:
     """Solve by ``solve_ivp``, and repeat its steps on Arrays for recorders or dense output.
 
     continuous : True for the continuous adjoint, for which no steps are repeated.
@@ -345,7 +350,7 @@ def solve_adaptive(problem: Problem, continuous: bool) -> Any:
     mesh = Mesh.of_steps(nodes, result.status == 0)
     found = None
     if continuous:
-        y = by_adjoint_of(problem, y, mesh)
+        y = with_continuous_adjoint(problem, y, mesh)
     elif recorders() or problem.dense:
         found = retake_steps(problem, mesh, hints)
         y = with_scipy_values(y, found.states if problem.at is None else found.values)
@@ -360,18 +365,21 @@ def with_scipy_values(values: Array, rows: Array | None) -> Array:
     return y
 
 
-def by_adjoint_of(problem: Problem, values: Array, mesh: Mesh) -> Array:
-    """Return ``values``, the states at the outputs, with the continuous adjoint as their derivative."""
-    from ._adjoint import by_adjoint
+def with_continuous_adjoint(problem: OdeProblem, values: Array, mesh: Mesh) -> Array:
+    """Return ``values``, the states at the outputs, with the continuous adjoint as derivative."""
+    from ._adjoint import outputs_with_adjoint
 
     times = mesh.node_array(problem) if problem.points is None else problem.points
     variables = problem.field.hide_calls.collect()
-    rows = by_adjoint(odeint, problem, xp.matrix_transpose(values), times, variables)
+    rows = outputs_with_adjoint(odeint, problem, xp.matrix_transpose(values), times, variables)
     return xp.matrix_transpose(rows)
 
 
-def solve_fixed(problem: Problem, continuous: bool) -> Any:
-    """Solve by equal steps on Arrays, without SciPy's solver, so that vmap and ``xp.function`` work."""
+def solve_fixed(problem: OdeProblem, continuous: bool) -> Any:
+    """Solve by equal steps on Arrays; without SciPy's solver, vmap and ``xp.function`` work.
+
+    continuous : True for the continuous adjoint.
+    """
     from ._steps import Mesh, retake_steps
 
     mesh = Mesh.equal(problem.span, float(problem.options["max_step"]))
@@ -381,11 +389,11 @@ def solve_fixed(problem: Problem, continuous: bool) -> Any:
     if rows is None:
         rows = xp.zeros((0, problem.y0.shape[0]), dtype=problem.y0.dtype)
     y = xp.matrix_transpose(rows)
-    y = by_adjoint_of(problem, y, mesh) if continuous else y
+    y = with_continuous_adjoint(problem, y, mesh) if continuous else y
     return make_answer(problem, y, mesh, found, None)
 
 
-def solve_standing(problem: Problem) -> Any:
+def solve_standing(problem: OdeProblem) -> Any:
     """Return y0 as the result for a t_span of length 0.
 
     The result has derivatives with respect to the ends of t_span, and to t_eval.
@@ -412,12 +420,17 @@ def solve_standing(problem: Problem) -> Any:
 
 
 def make_answer(
-    problem: Problem, y: Array, mesh: Mesh, found: Replayed | None, result: OptimizeResult | None
+    problem: OdeProblem,
+    y: Array,
+    mesh: Mesh,
+    found: RetakenSteps | None,
+    result: OptimizeResult | None,
 ) -> Any:
     """Return an OptimizeResult like that of ``solve_ivp``, with Arrays.
 
-    found : the steps that were repeated on Arrays, for dense output, or None.  result : the result of
-    ``solve_ivp``, or None if SciPy's solver did not run.
+    y : the states, of shape (n, T).
+    found : the steps that were repeated on Arrays, for dense output, or None.
+    result : the result of ``solve_ivp``, or None if SciPy's solver did not run.
     """
     from scipy.optimize import OptimizeResult
 

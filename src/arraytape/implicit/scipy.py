@@ -29,7 +29,7 @@ from . import _functions as functions
 from . import _solvers as solvers
 from ._checks import NotASolution, check_minimum
 from ._iterative import import_scipy
-from ._layouts import Layout, Vector, as_numpy, own_handles
+from ._layouts import NestingLayout, Vector, as_numpy, own_handles
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -93,19 +93,21 @@ def root(
     [-0.207107  1.207107]
     """
     name = f"implicit.scipy.root({display_name(fun)})"
-    call = Call(name, fun, x0, args, first=jac is True, callback=callback)
+    call = ScipyCall(name, fun, x0, args, first=jac is True, callback=callback)
     with_jacobian = method in ("hybr", "lm")
 
     def solve_root(x0: Vector, *args: Any) -> Any:
         given: Any = None
         if with_jacobian:
-            given = call.given(jac, args) or call.hosted(xp.jacobian(call.checked_value), args)
+            given = call.user_derivative(jac, args) or call.on_numpy(
+                xp.jacobian(call.checked_value), args
+            )
         return import_scipy(name, "scipy.optimize").root(
-            call.hosted(call.checked_value, args), x0, method=method, jac=given, tol=tol,
+            call.on_numpy(call.checked_value, args), x0, method=method, jac=given, tol=tol,
             callback=callback, options=options,
         )  # fmt: skip
 
-    return call.answer(solve_root, polish, F=call.checked_value)
+    return call.scipy_result(solve_root, polish, F=call.checked_value)
 
 
 @entrance
@@ -175,21 +177,24 @@ def minimize(
             f"{name}: constraints are not differentiated [at {user_line()}]; use bounds, or variables "
             "for which they always hold, or write the conditions of the solution as implicit.root"
         )
-    call = Call(name, fun, x0, args, first=jac is True, callback=callback)
+    call = ScipyCall(name, fun, x0, args, first=jac is True, callback=callback)
     optimize = import_scipy(name, "scipy.optimize")
-    limits = Limits(name, bounds, call.size, pairs=True)
+    limits = BoundLimits(name, bounds, call.size, pairs=True)
     chosen = method.lower() if isinstance(method, str) else method
     value_of = one_number(name, call.checked_value)
 
     def solve_minimum(x0: Vector, *args: Any) -> Any:
         given: dict[str, Any] = {}
         if chosen not in WITHOUT_GRADIENT:
-            given["jac"] = call.given(jac, args) or call.hosted(xp.grad(value_of), args)
+            given["jac"] = call.user_derivative(jac, args) or call.on_numpy(xp.grad(value_of), args)
         if chosen in WITH_HESSIAN:
-            by_user = {"hess": call.given(hess, args), "hessp": call.given(hessp, args)}
+            by_user = {
+                "hess": call.user_derivative(hess, args),
+                "hessp": call.user_derivative(hessp, args),
+            }
             known = {key: value for key, value in by_user.items() if value is not None}
-            given |= known or {"hess": call.hosted(xp.hessian(value_of), args)}
-        value = call.hosted(value_of, args)
+            given |= known or {"hess": call.on_numpy(xp.hessian(value_of), args)}
+        value = call.on_numpy(value_of, args)
         found = optimize.minimize(
             lambda x: float(value(x)), x0, method=method, bounds=bounds, tol=tol,
             callback=callback, options=options, **given,
@@ -197,7 +202,7 @@ def minimize(
         limits.check_bounds(found.x, call.as_array_arguments(args), value_of)
         return found
 
-    found = call.answer(solve_minimum, polish, **limits.condition(value_of))
+    found = call.scipy_result(solve_minimum, polish, **limits.condition(value_of))
     found.fun = value_of(found.x, *call.args)
     return found
 
@@ -274,8 +279,8 @@ def least_squares(
         raise ValueError(
             f"{name}: loss must be one of {[*LOSSES]}, got {describe(loss)} [at {user_line()}]"
         )
-    call = Call(name, functools.partial(fun, **(kwargs or {})), x0, args)
-    limits = Limits(name, bounds, call.size)
+    call = ScipyCall(name, functools.partial(fun, **(kwargs or {})), x0, args)
+    limits = BoundLimits(name, bounds, call.size)
     optimize = import_scipy(name, "scipy.optimize")
 
     def cost(x: Array, *args: Any) -> Any:
@@ -283,9 +288,9 @@ def least_squares(
         return 0.5 * f_scale**2 * xp.sum(LOSSES[loss](squares))
 
     def solve_residuals(x0: Vector, *args: Any) -> Any:
-        by_tape = call.hosted(xp.jacobian(call.checked_value), args)
+        by_tape = call.on_numpy(xp.jacobian(call.checked_value), args)
         found = optimize.least_squares(
-            call.hosted(call.checked_value, args), x0, jac=call.given(jac, args) or by_tape,
+            call.on_numpy(call.checked_value, args), x0, jac=call.user_derivative(jac, args) or by_tape,
             bounds=bounds, method=method, ftol=ftol, xtol=xtol, gtol=gtol, loss=loss, f_scale=f_scale,
             x_scale=x_scale, tr_solver=tr_solver, tr_options=tr_options or {}, max_nfev=max_nfev,
             verbose=verbose,
@@ -293,7 +298,7 @@ def least_squares(
         limits.check_bounds(found.x, call.as_array_arguments(args), cost)
         return found
 
-    found = call.answer(solve_residuals, polish, **limits.condition(cost))
+    found = call.scipy_result(solve_residuals, polish, **limits.condition(cost))
     found.fun, found.cost = call.checked_value(found.x, *call.args), cost(found.x, *call.args)
     return found
 
@@ -351,13 +356,13 @@ def brentq(
     0.25
     """
     name = f"implicit.scipy.brentq({display_name(f)})"
-    call = Call(name, f, a, args, scalar=True)
+    call = ScipyCall(name, f, a, args, scalar=True)
     end = xp.asarray(b, dtype=xp.float64)
     seen = []
 
     def solve_bracket(x0: Vector, *args: Any) -> Any:
         *rest, end = args
-        value = call.hosted(call.checked_value, rest)
+        value = call.on_numpy(call.checked_value, rest)
         x, result = import_scipy(name, "scipy.optimize").brentq(
             lambda x: float(value(x)), float(x0), float(end), xtol=xtol, rtol=rtol,
             maxiter=maxiter, full_output=True, disp=disp,
@@ -440,8 +445,8 @@ def curve_fit(
         p0 = np.ones(parameter_count(name, f))
     given = (xdata, ydata) if sigma is None else (xdata, ydata, sigma)
     data = [stacked_array(x) for x in given]
-    call = Call(name, lambda p, *args: weighted_residuals(f, p, *args), p0, tuple(data))
-    limits = Limits(name, bounds, call.size)
+    call = ScipyCall(name, lambda p, *args: weighted_residuals(f, p, *args), p0, tuple(data))
+    limits = BoundLimits(name, bounds, call.size)
     optimize = import_scipy(name, "scipy.optimize")
     seen: list[Any] = []
 
@@ -451,8 +456,8 @@ def curve_fit(
     def solve_fit(p0: Vector, *args: Any) -> Any:
         x, y, *deviations = args
         at = call.as_array_arguments(args)
-        model = call.hosted(lambda p, x, *_: model_values(f, p, x), args)
-        slopes = call.hosted(xp.jacobian(lambda p, x, *_: model_values(f, p, x)), args)
+        model = call.on_numpy(lambda p, x, *_: model_values(f, p, x), args)
+        slopes = call.on_numpy(xp.jacobian(lambda p, x, *_: model_values(f, p, x)), args)
         options = {} if full_output is False else {"full_output": True}
         seen[:] = optimize.curve_fit(
             lambda _, *p: model(np.asarray(p)), x, y, p0, sigma=next(iter(deviations), None),
@@ -503,12 +508,14 @@ def parameter_count(name: str, f: Callable[..., Any]) -> int:
 
 
 def covariance(
-    call: Call, popt: Array, cost: Callable[..., Any], absolute: bool, seen: Sequence[Any]
+    call: ScipyCall, popt: Array, cost: Callable[..., Any], absolute: bool, seen: Sequence[Any]
 ) -> Array:
     """Return the covariance matrix of ``popt``, estimated from the Jacobian as SciPy does.
 
-    seen : SciPy's results, whose second is its covariance.  If SciPy's covariance is not finite, it is
-    returned, without derivatives.
+    If SciPy's covariance is not finite, it is returned, without derivatives.
+    cost : the function of popt that was minimized.
+    absolute : the argument ``absolute_sigma`` of ``curve_fit``.
+    seen : SciPy's results, whose second is its covariance.
     """
     if seen and not np.isfinite(seen[1]).all():  # SciPy has already warned
         return xp.asarray(seen[1])
@@ -520,12 +527,15 @@ def covariance(
 
 
 def call_on_handles(f: Callable[..., Any], *args: Any) -> Any:
-    """Call a user's function with private handles for Arrays, so that it may write to them."""
+    """Call a user's function with new Array objects of the same values in place of Arrays.
+
+    The function may write to these without a change of the caller's Arrays.
+    """
     return f(*nest.pack_nesting(args, own_handles(nest.leaves(args))))
 
 
 # --- what the functions share -------------------------------------------------------------------------
-class Call:
+class ScipyCall:
     """One call of a function of this module: the user's function ``fun``, its start and ``args``.
 
     first : True if ``fun`` returns a pair of its value and its derivative.
@@ -559,30 +569,33 @@ class Call:
         return found
 
     def as_array_arguments(self, args: Sequence[Any]) -> tuple[Any, ...]:
+        """Return ``args`` with Arrays in place of NumPy arrays."""
         leaves = [
             xp.asarray(x) if isinstance(x, np.ndarray) else x for x in nest.leaves(tuple(args))
         ]
         packed: tuple[Any, ...] = nest.pack_nesting(tuple(args), leaves)
         return packed
 
-    def hosted(self, f: Callable[..., Any], args: Sequence[Any]) -> Callable[[Any], Any]:
+    def on_numpy(self, f: Callable[..., Any], args: Sequence[Any]) -> Callable[[Any], Any]:
         """Return ``f(x, *args)``, which computes on Arrays, as a function whose x is a NumPy array."""
         arrays = self.as_array_arguments(args)
         return lambda x, *more: as_numpy(
             f(xp.asarray(np.asarray(x, dtype=np.float64)), *map(xp.asarray, more), *arrays)
         )
 
-    def given(self, derivative: Callable[..., Any] | str | bool | None, args: Sequence[Any]) -> Any:
+    def user_derivative(
+        self, derivative: Callable[..., Any] | str | bool | None, args: Sequence[Any]
+    ) -> Any:
         """Return the user's derivative as a function of a NumPy array, or None.
 
         derivative : the user's function, or True if ``fun`` returns the derivative, too.  Any other
-        value means that the user gives no derivative.
+            value means that the user gives no derivative.
         """
         if self.first and derivative is True:
-            return self.hosted(lambda x, *args: call_on_handles(self.fun, x, *args)[1], args)
+            return self.on_numpy(lambda x, *args: call_on_handles(self.fun, x, *args)[1], args)
         if not callable(derivative):
             return None
-        return self.hosted(functools.partial(call_on_handles, derivative), args)
+        return self.on_numpy(functools.partial(call_on_handles, derivative), args)
 
     def find_solution_of(
         self, solver: Callable[..., Any], polish: bool, *more: Any,
@@ -590,10 +603,11 @@ class Call:
     ) -> Any:  # fmt: skip
         """Return the root of F, or the minimum of f if F is None, as ``solver`` computes it.
 
-        more : parameters of F after ``args``.  A NotASolution error also has SciPy's message.
+        A NotASolution error also has SciPy's message.
+        more : parameters of F after ``args``.
         """
 
-        def root_equations(layout: Layout, x: Any, args: Sequence[Any]) -> Array:
+        def root_equations(layout: NestingLayout, x: Any, args: Sequence[Any]) -> Array:
             assert F is not None
             return layout.vector(F(x, *args), "the function's results")
 
@@ -609,8 +623,11 @@ class Call:
                 raise
             raise NotASolution(f"{error}.  SciPy says: {said}") from error
 
-    def answer(self, solver: Callable[..., Any], polish: bool, **of: Any) -> Any:
-        """Return SciPy's result, with the solution as an Array; for ``of`` see ``find_solution_of``."""
+    def scipy_result(self, solver: Callable[..., Any], polish: bool, **of: Any) -> Any:
+        """Return SciPy's result, with the solution as an Array.
+
+        of : keywords F or f of ``find_solution_of``.
+        """
 
         def solve_and_keep(x0: Vector, *args: Any) -> Any:
             self.results.append(solver(x0, *args))
@@ -625,7 +642,7 @@ class Call:
         return optimize.OptimizeResult(x=x, success=success, results=self.results)
 
 
-class Limits:
+class BoundLimits:
     """The lower and upper bounds of the elements of x in a minimization.
 
     pairs : True if ``bounds`` has a pair for each element, False if it is a pair of arrays.
@@ -649,7 +666,8 @@ class Limits:
     def stationary(self, f: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function F(x, *args) that is 0 where f has its minimum within the bounds.
 
-        F is f's gradient; in the elements that ``held`` marks, F is x minus the bound instead.
+        F is f's gradient.  In the elements that a bound holds, because f would decrease beyond it, F is
+        x minus the bound instead.
         """
         slope = xp.grad(f)
         low, high = (xp.asarray(np.where(np.isinf(b), 0.0, b)) for b in (self.low, self.high))
@@ -663,7 +681,7 @@ class Limits:
         return F
 
     def held(self, x: RawArray, g: RawArray) -> tuple[Any, Any]:
-        """Return two masks: elements of x that their lower bound holds, and that their upper one holds.
+        """Return two masks: the elements of x that their lower, and their upper, bound holds.
 
         A bound holds an element on it if f, with the gradient g at x, decreases beyond the bound.  The
         first mask also has all elements whose two bounds are equal.
@@ -671,9 +689,10 @@ class Limits:
         return (x <= self.from_low) & (g > 0.0) | self.same, (x >= self.to_high) & (g < 0.0)
 
     def check_bounds(self, x: Vector, args: tuple[Any, ...], f: Callable[..., Any]) -> None:
-        """Raise NotASolution if f's slope is 0 in an element on its bound: there x's derivative jumps.
+        """Raise NotASolution if an element on its bound has no derivative, as f's slope is 0 there.
 
         Also raise if f's Hessian has a negative eigenvalue in the elements that no bound holds.
+        args : further arguments of f.
         """
         if not self.any:
             return
@@ -695,11 +714,15 @@ class Limits:
 
 
 def bound_margin(bound: Vector) -> Vector:
+    """Return the distance from a bound within which an element counts as lying on the bound."""
     return np.where(np.isinf(bound), 0.0, NEAR * np.maximum(1.0, np.abs(bound)))
 
 
 def bounds_of(name: str, bounds: Any, pairs: bool) -> tuple[Any, Any]:
-    """Return the lower and upper bounds as NumPy data, from any of SciPy's forms of bounds."""
+    """Return the lower and upper bounds as NumPy data, from SciPy's Bounds, pairs or two arrays.
+
+    pairs : True if ``bounds`` has a pair for each element, False if it is a pair of arrays.
+    """
     if bounds is None:
         return -np.inf, np.inf
     two = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else None
@@ -729,6 +752,7 @@ def one_number(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def stacked_array(x: Array | npt.ArrayLike) -> Array:
+    """Return x as an Array; a list with Arrays in it is stacked, so that they keep their gradients."""
     if isinstance(x, list | tuple) and any(isinstance(part, Array) for part in x):
         return xp.stack([stacked_array(part) for part in x])
     return x if isinstance(x, Array) else xp.asarray(x)

@@ -29,12 +29,16 @@ from .tracing.traced import TRACED_TYPES, Traced
 EMPTY = inspect.Parameter.empty
 
 
-class Form:
-    """The binding of arguments to parameters, for calls with equal keywords and numbers of arguments.
+class ArgumentBinding:
+    """The binding of arguments to parameters, for calls with the same keywords and argument count.
 
-    names : the names of the bound values, such as "x", "args[0]", "options['rate']".  take : a function
-    that maps args and keywords to a tuple of the values, defaults included; None if that tuple is args
-    itself.  values : name of a bound value -> its source, see ``bound``.
+    signature : the signature of the user's function, or None if it has none.
+    count, keywords : the number of positional arguments, and the names of the keyword arguments.
+    names : the names of the bound values, such as "x", "args[0]", "options['rate']".
+    take : a function that maps args and keywords to a tuple of the bound values, defaults included; None
+        if args itself is this tuple.
+    values : name of a bound value -> its source: an index of args, a name in keywords, or a list with
+        the parameter's default.
     """
 
     def __init__(
@@ -51,7 +55,7 @@ class Form:
             self.values = self.bound(signature, signature.bind(*marks[0], **marks[1]))
         self.names = (*self.values,)
         given = [*self.values.values()] == marks[0] and not marks[1]
-        self.take = None if given else self.compile_binding()
+        self.take = None if given else self.compile_take()
 
     def bound(self, signature: inspect.Signature, bound: inspect.BoundArguments) -> dict[str, Any]:
         """Return a dict from the name of each bound value to its source.
@@ -73,7 +77,11 @@ class Form:
                 found[name] = value
         return found
 
-    def compile_binding(self) -> Callable[[Any, Any], Any]:
+    def compile_take(self) -> Callable[[Any, Any], Any]:
+        """Return a generated function that picks the bound values from args and keywords.
+
+        It runs in each replay.  A generated function is several times faster than ``Signature.bind``.
+        """
         scope: dict[str, Any] = {}
         parts = []
         for i, mark in enumerate(self.values.values()):
@@ -89,10 +97,11 @@ class Form:
 class CallArguments(NamedTuple):
     """The arguments of one call.
 
-    values : the arguments in the order of the parameters.  args, keywords : the arguments as passed.
+    values : the arguments in the order of the parameters, defaults included.
+    args, keywords : the arguments as the caller passed them.
     """
 
-    form: Form
+    binding: ArgumentBinding
     values: Sequence[Any]
     args: tuple[Any, ...]
     keywords: dict[str, Any]
@@ -101,8 +110,9 @@ class CallArguments(NamedTuple):
 class Identity:
     """A key that compares an object by identity; it equals no other key once the object is freed.
 
-    of : a function that returns the object.  It is a weak reference, if the object supports one; then
-    ``gone`` is called when the object is freed.
+    of : a function that returns the object, or None once it is freed.  It is a weak reference, if the
+        object supports one.
+    gone : called when the object is freed.
     """
 
     __slots__ = ("hash", "of")
@@ -124,26 +134,29 @@ class Identity:
         )
 
 
-def signature_of(form: Form, values: Sequence[Any], gone: Callable[[], None]) -> Any:
-    """Return a hashable key that is equal for calls which may share a program.
+def signature_of(binding: ArgumentBinding, values: Sequence[Any], gone: Callable[[], None]) -> Any:
+    """Return a hashable key that is equal for two calls if they may share a program.
 
-    Raise Apart if the call cannot be replayed, for example because of a read-only view.  gone : is
-    called when an object in the key no longer exists.
+    Raise Apart if the call cannot be replayed, for example because of a read-only view.
+    gone : called when an object in the key is freed, so that the key can be removed.
     """
     places: dict[int, int] = {}
     parts = tuple([signature_part(value, places, gone) for value in values])
-    return form.names, parts, ambient()
+    return binding.names, parts, ambient_settings()
 
 
-def ambient() -> Any:
-    """Return the results of the functions in AMBIENT: settings around a call that change its result."""
+def ambient_settings() -> Any:
+    """Return the settings around a call that change its result, for example whether interop is active.
+
+    AMBIENT has the functions that return these settings.
+    """
     return tuple([ask() for ask in AMBIENT])
 
 
 def signature_part(value: Any, places: dict[int, int], gone: Callable[[], None]) -> Any:
-    """Return the part of a signature for one argument.
+    """Return the entry of a signature for one argument.
 
-    places : id(Array) -> number of the Array, so that a repeated Array has the same number.
+    places : id(Array) -> number of the Array, so that an Array that is passed twice has one number.
     gone : called when an object is freed that the signature compares by identity.
     """
     kind = type(value)
@@ -166,7 +179,7 @@ def signature_part(value: Any, places: dict[int, int], gone: Callable[[], None])
 def array_signature(x: Array) -> Any:
     """Return the properties of x on which a program depends, as a tuple.
 
-    Raise Apart (run the function, not a program) if x cannot be traced.
+    Raise Apart, so that the caller runs the user's function, if x cannot be traced.
     """
     if x._value_id == -1:  # x is a view, whose data may have to be updated
         x._sync()
@@ -190,7 +203,8 @@ def marks_of(x: Array) -> tuple[Any, ...]:
 def is_read_only(x: Array) -> bool:
     """Return True if x is a view that cannot be written to, such as a broadcast.
 
-    Such a view cannot be an argument of a trace, which would replace its data by writable data.
+    Such a view cannot be lifted: the traced data that replaces its own is writable, so that the function
+    could write where eager code raises an error.
     """
     return bool(x._state & IS_VIEW) and not UNWRITABLE.isdisjoint(
         [kind for kind, _ in x._view.path]
@@ -204,6 +218,7 @@ def argument_arrays(values: Sequence[Any]) -> list[Array]:
 
 
 def argument_leaves(values: Sequence[Any]) -> Iterator[Any]:
+    """Yield the leaves of the arguments: Arrays and other objects that are no containers."""
     for value in values:
         yield from nest.leaves(value)
 
@@ -214,7 +229,10 @@ def is_flat(values: Sequence[Any]) -> bool:
 
 
 def check_apart(handles: Iterable[Array]) -> None:
-    """Raise Apart if one of these Arrays shares memory with another one or code outside arraytape."""
+    """Raise Apart if one of these Arrays shares memory with another one or code outside arraytape.
+
+    A program would not see that a write to one of them changes the other.
+    """
     roots = set()
     for x in handles:
         root = root_of(x)

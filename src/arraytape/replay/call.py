@@ -3,9 +3,9 @@
 ``Function.trace`` makes a ``Call`` and runs ``Call.trace_call``, which returns the function's result.
 During the call, a ``Lifter`` replaces the data of each Array that the function uses by ``Traced`` data,
 which records NumPy calls.  Afterwards the Call holds the program (``trace.program``), the description of
-the result (``given``, ``structure``) and the numbers of the written Arrays (``writes``).  If there is no
-program, ``spoiled`` is the reason.  ``compare.py`` compares two Calls, and ``plan_text.py`` writes the
-Python source that replays one Call.
+the result (``origins``, ``structure``) and the numbers of the written Arrays (``writes``).  If the call
+cannot be replayed, ``spoiled`` is the reason.  ``compare.py`` compares two Calls, and ``plan_text.py``
+writes the Python source that replays one Call.
 """
 
 from __future__ import annotations
@@ -22,24 +22,28 @@ from .._array.views import below, current, refresh, root_of
 from .._tape.recording import Recording
 from .._util import nest
 from .bound_arguments import argument_arrays, argument_leaves, check_apart, is_read_only
-from .reach.ran import Found, Ran
+from .reach.ran import CalledFunctions, UnnamedState
 from .reach.reasons import Changed, unreadable
 from .reach.sameness import PLAIN, same_data
 from .reach.state import State
 from .recorded import Recorded
-from .tracing.lift import Lifter, commit
+from .tracing.lift import Lifter, write_value
 from .tracing.trace import Trace, is_writeable, shares_memory
 from .tracing.traced import TRACED_TYPES, Traced
 
 
-class Given(NamedTuple):
-    """The origin of one leaf of a function's result; one of the first four fields is set.
+class LeafOrigin(NamedTuple):
+    """The origin of one leaf of a function's result, from which a replay takes this leaf.
 
-    A leaf is an Array or other object within the result's lists, tuples and dicts.  output : the number
-    of an output of the program.  handle : the number of a lifted Array, one that existed before the
-    call.  argument : the number of a leaf among the arguments.  value : a plain value.
-    state : for an output, SCALAR or 0, to be set in the Array's ``_state``.  path : if the leaf is a
-    view of the output or handle, the path of the view.  view : the number of that view, or -1.
+    A leaf is an Array or other object within the result's lists, tuples and dicts.  One of the first
+    four fields is set.
+    output : the number of an output of the program.
+    handle : the number of a lifted Array, one that existed before the call.
+    argument : the number of a leaf among the arguments.
+    value : a plain value.
+    state : for an output, SCALAR or 0, to be set in the Array's ``_state``.
+    path : if the leaf is a view of the output or handle, the path of the view.
+    view : the number of that view, or -1.
     """
 
     output: int = -1
@@ -52,12 +56,13 @@ class Given(NamedTuple):
 
 
 class Call:
-    """A call during and after its tracing.
+    """A call of a user's function during and after its tracing.
 
-    names, values : the names and values of the arguments, in the order of the parameters.  tape : the
-    tape that records the call, or None.  found : Python state that calls with this signature used, and
-    that the function's code does not name; this call adds what it finds.  spoiled : the reason why there
-    is no program, or "".
+    names, values : the names and values of the arguments, in the order of the parameters.
+    tape : the tape that records the call, or None.
+    found : Python state that calls with this signature used, and to which no name in the function's code
+        leads.  This call adds what it finds.
+    spoiled : the reason why the call cannot be replayed, or "".
     """
 
     def __init__(
@@ -66,28 +71,29 @@ class Call:
         names: Sequence[str],
         values: Sequence[Any],
         tape: Recording | None = None,
-        found: Found | None = None,
+        found: UnnamedState | None = None,
     ) -> None:
         self.function, self.names, self.values = function, names, values
         self.trace = Trace()
         self.recorded = None if tape is None else Recorded(tape, self.trace)
         self.arrays = argument_arrays(values)
         check_apart(self.arrays)
-        self.found = Found() if found is None else found
-        self.late = False  # whether the call used state that was not read before the call
+        self.found = UnnamedState() if found is None else found
+        # Whether the call used state that ``State`` had not compared before the call.
+        self.found_new_state = False
         self.state = State(function, dict(zip(names, values, strict=True)), self.found)
-        self.ran = Ran(self.state.codes)
+        self.ran = CalledFunctions(self.state.user_codes)
         self.lifter = Lifter(self.trace, self.ran, tape is not None)
         self.read = self.state.read
         self.reached = self.read(values)
         self.result: Any = None
-        # The types and keys of the result's containers, see ``structure``.
+        # The types and keys of the result's containers, from the function ``result_structure``.
         self.structure: Any = None
         self.same: dict[int, int] = {}  # id(container in the result) -> number of this argument
-        self.leaves: list[Any] = []  # the leaves of the result
-        self.given: list[Given] = []  # for each leaf, where it comes from
+        self.leaves: list[Any] = []  # the Arrays and other objects in the containers of the result
+        self.origins: list[LeafOrigin] = []  # for each leaf, where it comes from
         self.outputs: dict[int, int] = {}  # id(Array in the result) -> number of the output
-        self.settled: list[Any] = []  # plain data that Arrays of the result hold after the trace
+        self.settled: list[Any] = []  # ndarrays that have replaced traced data of result Arrays
         self.views: dict[int, int] = {}  # id(view in the result) -> number of the view
         # Number of a lifted Array that the function wrote to -> its new (node, value, value id).
         self.written: dict[int, Any] = {}
@@ -95,14 +101,15 @@ class Call:
         self.output_ids: list[int] = []  # the value ids of the outputs
         self.written_ids: list[int] = []  # the value ids of the written values
         self.closed = False
-        self.drawn = ""  # path of a random generator or iterator from which the call may have drawn
-        self.others: list[Any] = []  # Arrays that the call used besides its arguments
+        self.drawn_path = ""  # path of a random generator or iterator that the call may have used
+        self.other_inputs: list[Any] = []  # the result of ``other_arrays``
 
     @property
     def spoiled(self) -> str:
         return self.trace.spoiled
 
     def spoil_call(self, why: str) -> None:
+        """Refuse to replay the call, for the reason ``why``; only the first reason is kept."""
         self.trace.spoil(why)
 
     def trace_call(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -115,25 +122,26 @@ class Call:
             raise
 
     def traced_run(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Run the function on lifted Arrays, and describe its result, its writes and its callbacks."""
         try:
             for x in self.arrays:
-                self.lifter.argument(x)
+                self.lifter.lift_argument(x)
             if self.recorded is not None:
-                self.recorded.begin()
+                self.recorded.note_start()
             self.lifter.start()
             self.result = self.function(*args, **keywords)
-            self.lifter.loans.collect()
+            self.lifter.exports.apply_numpy_writes()
             self.lifter.stop()
-            self.take_apart()
-            self.given = [self.describe_leaf(leaf) for leaf in self.leaves]
+            self.describe_result()
+            self.origins = [self.describe_leaf(leaf) for leaf in self.leaves]
             for effect in self.trace.effects:
                 self.trace.program.outputs += [value.node for value in effect.noted_values]
         finally:
             self.close_trace()
             for effect in self.trace.effects:
                 effect.as_traced()
-        self.rejoin()
-        self.others = self.other_arrays()
+        self.rejoin_views()
+        self.other_inputs = self.other_arrays()
         self.check_program()
         return self.result
 
@@ -146,20 +154,21 @@ class Call:
         paths = {id(x): i for i, x in enumerate(self.reached)}
         return [paths.get(id(x), x) for x in self.lifter.handles[len(self.arrays) :]]
 
-    def take_apart(self) -> None:
+    def describe_result(self) -> None:
         """Set ``leaves``, ``same`` and ``structure``, which describe the result as a nesting."""
         try:
             self.leaves = nest.leaves(self.result)
-            self.containers(self.result, set())
-            self.structure = structure(self.result, self.same)
+            self.note_containers(self.result, set())
+            self.structure = result_structure(self.result, self.same)
         except (TypeError, ValueError, RecursionError) as error:
             self.spoil_call(f"its result cannot be taken apart ({error})")
 
-    def containers(self, value: Any, met: set[int]) -> None:
+    def note_containers(self, value: Any, met: set[int]) -> None:
         """Store in ``same`` which containers in the result ``value`` are arguments of the call.
 
-        If another mutable container is in the result twice, or existed before the call, make no program,
-        because the program would return a new container.  met : ids of the containers found so far.
+        A replay makes new containers.  So the call is not replayed if another mutable container is in
+        the result twice, or existed before the call.
+        met : the ids of the containers found so far.
         """
         parts = nest.parts_of_nesting(value)
         if parts is None:
@@ -177,16 +186,16 @@ class Call:
                 )
             met.add(id(value))
         for _, part in nest.items_of(parts):
-            self.containers(part, met)
+            self.note_containers(part, met)
 
     def close_trace(self) -> None:
-        """Restore the data of all Arrays with traced data, then write the function's new values.
+        """Restore the data of all Arrays with traced data, then write the function's new values to them.
 
         A second call does nothing, or completes the first one after an interrupt.
         """
         self.lifter.stop()
         self.trace.open = False
-        self.written |= self.lifter.put_back()
+        self.written |= self.lifter.restore_data()
         if self.recorded is not None:
             self.recorded.end_records([*self.lifter.lifted.values()])
         if not self.closed:
@@ -198,28 +207,28 @@ class Call:
         while self.written:
             place = next(iter(self.written))
             _, value, value_id = self.written[place]
-            commit(handles[place], value, value_id)
+            write_value(handles[place], value, value_id)
             del self.written[place]
-        self.lifter.loans.end()
+        self.lifter.exports.end_exports()
 
     def given_ids(self) -> list[int]:
-        """Return the ids by which the tape's records refer to each output, then to each written value.
+        """Return the id of each output, then of each written value, in the copied records of the tape.
 
         The id is 0 for a value that the tape does not follow.
         """
         ids = self.recorded.ids if self.recorded is not None else {}
         return [ids.get(value_id, 0) for value_id in (*self.output_ids, *self.written_ids)]
 
-    def set_aside(self) -> None:
-        """Release the arguments and results of this call; a later comparison does not need them."""
+    def release_call_data(self) -> None:
+        """Release the arguments and results of this call, while it waits for an equal later call."""
         self.values, self.result, self.leaves, self.arrays = (), None, [], []
         self.settled = []
         del self.state, self.reached, self.ran, self.lifter.ran
         self.lifter.lifted.clear()
 
     # --- description of the result ----------------------------------------------------------------
-    def describe_leaf(self, leaf: Any) -> Given:
-        """Return where a leaf of the result comes from: see ``Given``.
+    def describe_leaf(self, leaf: Any) -> LeafOrigin:
+        """Return from where a replay takes this leaf of the result: see ``LeafOrigin``.
 
         If the leaf is an Array that the call made, replace its traced data by NumPy data.
         """
@@ -228,28 +237,28 @@ class Call:
         root = root_of(leaf)
         made = id(leaf) in self.outputs or id(root) in self.outputs
         if type(root._data) in TRACED_TYPES and not made:
-            self.lifter.found(root)  # an Array that no op used, but that the function returns
+            self.lifter.lift_used(root)  # an Array that no op used, but that the function returns
         lifted = [*self.lifter.lifted]
         if id(leaf) in self.lifter.lifted:
-            return Given(handle=lifted.index(id(leaf)))
+            return LeafOrigin(handle=lifted.index(id(leaf)))
         if id(root) in self.lifter.lifted:
-            return Given(handle=lifted.index(id(root)), **self.view_given(leaf))
+            return LeafOrigin(handle=lifted.index(id(root)), **self.view_given(leaf))
         if root is not leaf and (self.shares_root(leaf) or is_read_only(leaf)):
-            return Given(output=self.output(root), **self.view_given(leaf))
-        return Given(output=self.output(leaf), state=leaf._state & SCALAR)
+            return LeafOrigin(output=self.output_number(root), **self.view_given(leaf))
+        return LeafOrigin(output=self.output_number(leaf), state=leaf._state & SCALAR)
 
-    def plain_leaf(self, leaf: Any) -> Given:
-        """Return where a leaf that is no Array comes from: an argument, or else a constant."""
+    def plain_leaf(self, leaf: Any) -> LeafOrigin:
+        """Return the origin of a leaf that is no Array: it is an argument, or else a constant."""
         for i, given in enumerate(argument_leaves(self.values)):
             if given is leaf and type(leaf) not in PLAIN:
-                return Given(argument=i)
+                return LeafOrigin(argument=i)
         if type(leaf) not in PLAIN and not isinstance(leaf, np.generic | np.dtype | type):
             self.spoil_call(
                 f"a part of its result is a {type(leaf).__name__}, neither an Array nor a number"
             )
-        return Given(value=leaf)
+        return LeafOrigin(value=leaf)
 
-    def output(self, x: Array) -> int:
+    def output_number(self, x: Array) -> int:
         """Return the number of the program's output for an Array that the call has made.
 
         At the first call for an Array, add the output.
@@ -271,9 +280,10 @@ class Call:
         )
 
     def view_given(self, leaf: Array) -> dict[str, Any]:
-        """Return the fields ``path`` and ``view`` of ``Given`` for a leaf that is a view.
+        """Return the fields ``path`` and ``view`` of ``LeafOrigin`` for a leaf that is a view.
 
-        Refuse a program if the path contains an index array, whose values may differ in the next call.
+        If the path contains an index array, the call is not replayed: the array's values may differ in
+        the next call.
         """
         path = leaf._view.path
         if not has_no_data(path):
@@ -281,24 +291,24 @@ class Call:
         number = self.views.setdefault(id(leaf), len(self.views))
         return {"path": path, "view": number}
 
-    def rejoin(self) -> None:
-        """Make each view in the result share memory again with the Array that it shows (``root``).
+    def rejoin_views(self) -> None:
+        """Make each view in the result share memory again with the Array that it shows, its root.
 
         Tracing separated their data.  If the root is an argument that is itself a view, the result
         becomes a view of that view's root.
         """
         for leaf in self.leaves:
             if isinstance(leaf, Array) and leaf._state & IS_VIEW:
-                about = leaf._view
-                above = about.root
+                view = leaf._view
+                above = view.root
                 if above._state & IS_VIEW:
-                    about.path = below(above._view.root, above._view.path, about.path)
-                    about.root, about.seen = above._view.root, 0
-                about.src = None
+                    view.path = below(above._view.root, above._view.path, view.path)
+                    view.root, view.seen = above._view.root, 0
+                view.src = None
                 refresh(leaf)
 
     def settle_array(self, x: Array) -> None:
-        """If x, which the call has made, has traced data, replace the data by its value, a NumPy array.
+        """Replace the traced data of x, an Array that the call has made, by its value, a NumPy array.
 
         The value is copied if it is read-only or shares memory with another Array of the call.
         """
@@ -314,24 +324,24 @@ class Call:
 
     # --- checks after the call --------------------------------------------------------------------
     def check_program(self) -> None:
-        """Refuse a program (``spoil_call``) if the call had an effect that a program cannot repeat."""
+        """Refuse to replay the call if it had an effect that a program cannot repeat."""
         if self.recorded is not None and self.recorded.why:
             self.spoil_call(f"under a tape: {self.recorded.why}")
-        if self.state.full:
-            self.spoil_call(self.state.full)
+        if self.state.why_uncomparable:
+            self.spoil_call(self.state.why_uncomparable)
         if self.recorded is not None and self.trace.device:
             self.spoil_call(f"under a tape, calls on {self.trace.device} are not replayed")
         try:
             self.check_state()
-            self.note_what_ran()
+            self.add_unnamed_state()
         finally:
             self.release_traced()
 
-    def note_what_ran(self) -> None:
+    def add_unnamed_state(self) -> None:
         """Add the state that the call used to ``found``, the state that later calls have to compare.
 
-        Set ``late`` if some of the state is new.  If a user's object raises an exception when it is
-        inspected, make no program of the call.
+        Set ``found_new_state`` if some of the state is new.  If a user's object raises an exception when
+        it is inspected, the call is not replayed.
         """
         given: set[int] = set()
         pending = [self.result]
@@ -342,13 +352,13 @@ class Call:
                 parts = nest.parts_of_nesting(value)
                 pending += [] if parts is None else [part for _, part in nest.items_of(parts)]
         try:
-            self.late = self.found.add_what_ran(self.ran, self.state.known, given)
+            self.found_new_state = self.found.add_call(self.ran, self.state.known, given)
         except Exception as error:  # a user's object may raise when it is inspected
             self.spoil_call(unreadable(error))
 
     def check_state(self) -> None:
-        """Refuse a program (``spoil_call``) if the call changed Python state that the function reads."""
-        self.drawn = self.state.moving.moved_path()
+        """Refuse to replay the call if it changed Python state that the function reads."""
+        self.drawn_path = self.state.mutable_sources.changed_path()
         try:
             after = self.state.read(self.values)
         except Changed as change:
@@ -362,7 +372,7 @@ class Call:
                 self.spoil_call(
                     f"it binds {path} to another Array. Write to it ({path}[...] = value)"
                 )
-        for data, copy in self.trace.foreign:
+        for data, copy in self.trace.users_arrays:
             if not same_data(data, copy):
                 self.spoil_call(
                     f"memory outside arraytape, of shape {data.shape}, changes while it runs"
@@ -371,7 +381,8 @@ class Call:
     def release_traced(self) -> None:
         """Replace traced data by its values in all Arrays that still exist after the call.
 
-        If such an Array is not in the result, refuse a program: replays would not make the Array.
+        If such an Array is not in the result, the call is not replayed, because replays would not make
+        the Array.
         """
         for generation in range(3):  # younger generations first: a full collection may take long
             if not self.kept_traced():
@@ -387,7 +398,7 @@ class Call:
                 self.settle_array(holder)
 
     def kept_traced(self) -> list[Traced]:
-        """Return the live ``Traced`` data that the call made, not that of Arrays that existed before."""
+        """Return the traced data that still exists after the call, without the inputs of the program."""
         own = {id(one.traced) for one in self.lifter.lifted.values()}
         return [traced for traced in self.trace.live if id(traced) not in own]
 
@@ -399,14 +410,15 @@ def has_no_data(path: Any) -> bool:
     return type(path) in PLAIN
 
 
-def structure(value: Any, same: dict[int, int]) -> Any:
-    """Return the types of the containers in a nesting, with the names of their parts.
+def result_structure(value: Any, same: dict[int, int]) -> Any:
+    """Return the types of the containers in a nesting, with the names of their elements.
 
+    Two calls can share a program only if the structures of their results are equal.
     same : id of a container -> number of the argument that is this very container.  For such a
-    container, the number is returned.
+        container, the number is returned.
     """
     parts = nest.parts_of_nesting(value)
     if parts is None or id(value) in same:
         return same.get(id(value))
     items = nest.items_of(parts)
-    return type(value), tuple([(name, structure(part, same)) for name, part in items])
+    return type(value), tuple([(name, result_structure(part, same)) for name, part in items])

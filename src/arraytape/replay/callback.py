@@ -1,7 +1,7 @@
 """Callbacks: users' functions that an ``xp.function`` calls with values, and whose result is ignored.
 
-In a traced call, the values become outputs of the program, and the callback is called at the end of
-the call.  In a replay, the callback is called after the last guard and after the writes.
+In a traced call, the values become outputs of the program, and the callback is called at the end of the
+call.  In a replay, the callback is called after the last guard and after the writes to Arrays.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .tracing.traced import ACTIVE, traced_value
 class Value(NamedTuple):
     """An Array argument of a callback: its node in the program, and its data in the traced call.
 
-    state : SCALAR or 0, to be set in the ``_state`` of the callback's Array.
+    state : SCALAR or 0, to be set in the ``_state`` of the Array that the callback gets.
     """
 
     node: Node
@@ -39,11 +39,12 @@ class Value(NamedTuple):
 
 
 class Effect:
-    """One call of a callback in a traced function.
+    """One call of a callback in a traced function, which each replay repeats with its own values.
 
     of : a function that returns the user's function, or None if that is a method of a freed object:
-    methods are referenced weakly.  leaves : the leaves of args and keywords, with a ``Value`` in place
-    of each Array.  arguments : (args, keywords) with None for each leaf.
+        methods are referenced weakly.
+    leaves : the leaves of args and keywords, with a ``Value`` in place of each Array.
+    arguments : (args, keywords) with None for each leaf.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class Effect:
     ) -> None:
         method = getattr(function, "__func__", None) is not None
         self.of: Callable[[], Any] = WeakMethod(function) if method else lambda: function
-        self.leaves = [noted(leaf) for leaf in nest.leaves(arguments)]
+        self.leaves = [value_of_leaf(leaf) for leaf in nest.leaves(arguments)]
         self.arguments = nest.pack_nesting(arguments, [None] * len(self.leaves))
 
     @property
@@ -59,7 +60,7 @@ class Effect:
         return [leaf for leaf in self.leaves if type(leaf) is Value]
 
     def run_effect(self, data: Sequence[Any]) -> None:
-        """Call the user's function with this data in place of the Arrays among its arguments."""
+        """Call the user's function with ``data`` in place of the Arrays among its arguments."""
         function, known = self.of(), iter(data)
         leaves = [x.array(next(known)) if type(x) is Value else x for x in self.leaves]
         args, keywords = nest.pack_nesting(self.arguments, leaves)
@@ -79,7 +80,7 @@ class Effect:
         return not all(type(b) is Value if type(a) is Value else same_value(a, b) for a, b in pairs)
 
 
-def noted(leaf: Any) -> Any:
+def value_of_leaf(leaf: Any) -> Any:
     """Return a ``Value`` (node and data in the trace) for a leaf that is an Array, else the leaf."""
     if not isinstance(leaf, Array):
         return leaf
@@ -151,7 +152,7 @@ def callback(f: Callable[..., Any]) -> Callable[..., None]:
             trace.effects.append(Effect(f, arguments))
             return
         with only_recorders():
-            leaves = [own(leaf) for leaf in nest.leaves(arguments)]
+            leaves = [unfollowed_copy(leaf) for leaf in nest.leaves(arguments)]
             args, keywords = nest.pack_nesting(arguments, leaves)
             f(*args, **keywords)
 
@@ -160,8 +161,8 @@ def callback(f: Callable[..., Any]) -> Callable[..., None]:
     return call_or_note
 
 
-def own(leaf: Any) -> Any:
-    """Return a new Array of the leaf's value, which no tape follows; return other leaves as they are."""
+def unfollowed_copy(leaf: Any) -> Any:
+    """Return a new Array of the leaf's value, which no tape follows; return other leaves unchanged."""
     if not isinstance(leaf, Array):
         return leaf
     current(leaf)

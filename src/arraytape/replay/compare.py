@@ -1,8 +1,10 @@
 """Comparison of two traced calls with one signature, for ``Function.compare``.
 
-``state_differs`` and ``decided_by`` compare the values that the calls read.  If these are equal,
-``difference`` compares the programs and results.  Calls that read equal values must have equal programs.
-If their programs differ, they depend on a value that is not traced, and the function cannot be replayed.
+``state_differs`` and ``first_unequal_guard`` compare the values that the calls read.  A guard is a
+condition on a value that the function read, for example by ``float(x)``.  If these values are equal,
+``describe_difference`` compares the programs and results.  Calls that read equal values must have equal
+programs.  If their programs differ, they depend on a value that is not traced, and the function cannot
+be replayed.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ def state_differs(first: Call, second: Call) -> str:
     return ""
 
 
-def decided_by(first: Call, second: Call) -> Guard | None:
+def first_unequal_guard(first: Call, second: Call) -> Guard | None:
     """Return the first guard that differs between two calls, or None if all guards are equal.
 
     Of two different guards at the same position, the guard of the second call is returned.
@@ -43,19 +45,19 @@ def decided_by(first: Call, second: Call) -> Guard | None:
     return rest[0] if rest else None
 
 
-def difference(first: Call, second: Call) -> str:
-    """Return a description of the first difference between two calls that read equal values, or ""."""
+def describe_difference(first: Call, second: Call) -> str:
+    """Return a text on the first difference between two calls that read equal values; "" if none."""
     return (
         programs_differ(first, second)
         or records_differ(first, second)
         or results_differ(first, second)
         or other_arrays(first, second)
-        or drawn(second)
+        or drawing_message(second)
     )
 
 
 def programs_differ(one: Call, other: Call) -> str:
-    """Return a description of the first difference between the programs of two calls, or ""."""
+    """Return a text on the first difference between the programs of two calls; "" if they are equal."""
     first, second = one.trace.program, other.trace.program
     places = [{node: i for i, node in enumerate(program.nodes)} for program in (first, second)]
     for a, b in zip(first.nodes, second.nodes, strict=False):
@@ -63,8 +65,8 @@ def programs_differ(one: Call, other: Call) -> str:
             return f"{a.op} of shape {a.shape} in one call, {b.op} of shape {b.shape} in the next"
         if a.op == CONSTANT:
             if not same_constant(a.value, b.value):
-                return made_outside(other, b)
-        elif comparable((a.args, a.keywords), places[0]) != comparable(
+                return constant_message(other, b)
+        elif comparable_arguments((a.args, a.keywords), places[0]) != comparable_arguments(
             (b.args, b.keywords), places[1]
         ):
             return f"{a.op} of shape {a.shape} has other arguments (a number that changes?)"
@@ -78,7 +80,7 @@ def same_constant(a: RawArray, b: RawArray) -> bool:
     return same_data(storage_of(a).host(a), storage_of(b).host(b))
 
 
-def made_outside(call: Call, node: Node) -> str:
+def constant_message(call: Call, node: Node) -> str:
     """Return a message on a constant that differs between two calls, with the line that used it."""
     line = call.trace.lines.get(node, "")
     where = f" at {line}" if line else ""
@@ -89,6 +91,7 @@ def made_outside(call: Call, node: Node) -> str:
 
 
 def records_differ(one: Call, other: Call) -> str:
+    """Return a message if a tape around the two calls recorded different ops, else ""."""
     same = recorded_in(one) == recorded_in(other)
     return "" if same else "a tape around it recorded something else"
 
@@ -102,10 +105,14 @@ def recorded_in(call: Call) -> Any:
     if recorded is None:
         return None
     places = {node: i for i, node in enumerate(call.trace.program.nodes)}
-    return comparable(tuple(recorded.records), places), call.given_ids()
+    return comparable_arguments(tuple(recorded.records), places), call.given_ids()
 
 
 def ends_differ(first: Program, second: Program, places: Sequence[Mapping[Node, int]]) -> str:
+    """Return a message if the inputs, outputs or writes of two programs are different nodes, else "".
+
+    places : for each program, a dict from a node to its number, by which nodes are compared.
+    """
     for name in ("inputs", "outputs", "writes"):
         ends = [
             [places[i][node] for node in getattr(program, name)]
@@ -117,10 +124,10 @@ def ends_differ(first: Program, second: Program, places: Sequence[Mapping[Node, 
 
 
 def results_differ(first: Call, second: Call) -> str:
-    """Return a description of a difference between results, writes or callbacks of two calls, or ""."""
+    """Return a text on a difference between results, writes or callbacks of two calls; "" if none."""
     if first.structure != second.structure:
         return "its result has another structure"
-    for a, b in zip(first.given, second.given, strict=True):
+    for a, b in zip(first.origins, second.origins, strict=True):
         if a._replace(value=None) != b._replace(value=None) or not same_value(a.value, b.value):
             return "a part of its result differs. Return it as an Array"
     if first.writes != second.writes:
@@ -140,34 +147,36 @@ def effects_differ(first: Sequence[Effect], second: Sequence[Effect]) -> str:
 
 def other_arrays(first: Call, second: Call) -> str:
     """Return a message if two calls used different Arrays that are no arguments, else ""."""
-    if [*map(id, first.others)] != [*map(id, second.others)]:
+    if [*map(id, first.other_inputs)] != [*map(id, second.other_inputs)]:
         return "it uses another Array that is no argument. Pass it as an argument"
     return ""
 
 
-def drawn(call: Call) -> str:
+def drawing_message(call: Call) -> str:
     """Return a message if a call may have drawn from a random generator or iterator, else ""."""
-    if not call.drawn:
+    if not call.drawn_path:
         return ""
     return (
-        f"it may draw from {call.drawn}, which returned equal values twice. Pass the value as an "
+        f"it may draw from {call.drawn_path}, which returned equal values twice. Pass the value as an "
         "argument"
     )
 
 
-def comparable(value: Any, places: dict[Node, int]) -> Any:
-    """Return arguments as values that can be compared between two calls.
+def comparable_arguments(value: Any, places: dict[Node, int]) -> Any:
+    """Return a node's arguments, so that those of two traced calls can be compared with ``==``.
 
-    A node is represented by its number in ``places``, a function by its type only, another value by
-    its type and repr.
+    A node is represented by its number in ``places``, a function by its type only, another value by its
+    type and repr.
     """
     kind = type(value)
     if kind is Node:
         return Node, places[value]
     if kind is tuple or kind is list:
-        return kind, tuple([comparable(part, places) for part in value])
+        return kind, tuple([comparable_arguments(part, places) for part in value])
     if kind is dict:
-        return kind, tuple([(name, comparable(part, places)) for name, part in value.items()])
+        return kind, tuple(
+            [(name, comparable_arguments(part, places)) for name, part in value.items()]
+        )
     if callable(value):
         return kind
     return kind, repr(value)

@@ -1,4 +1,4 @@
-"""NumPy's error state during the run of a program whose function used ``np.errstate`` in its body.
+"""NumPy's error state in replays of a function that used ``np.errstate`` in its body.
 
 The whole program runs without NumPy's warnings, although the function silenced only a part of its body.
 It runs in a copy of the current context, so that the caller's error state stays as it is.
@@ -20,23 +20,26 @@ from .reach.reasons import Apart
 LAST: tuple[Any, Any] = (None, None)
 
 
-def silently(run: Callable[..., Any], *data: Any) -> Any:
+def run_silently(run: Callable[..., Any], *data: Any) -> Any:
     """Return ``run(*data)``, computed without NumPy's warnings.
 
-    Raise Apart (the caller then runs the user's function) if np.errstate makes NumPy raise errors.
+    Raise Apart, so that the caller runs the user's function, if ``np.errstate`` makes NumPy raise
+    errors.
     """
-    return copy_context().run(in_silence, run, data)
+    return copy_context().run(run_in_silence, run, data)
 
 
-def in_silence(run: Callable[..., Any], data: Any) -> Any:
-    silence()
+def run_in_silence(run: Callable[..., Any], data: Any) -> Any:
+    """Run a program without NumPy's warnings; the current context is a copy for this call."""
+    silence_numpy()
     return run(*data)
 
 
-def silence() -> None:
+def silence_numpy() -> None:
     """Turn off NumPy's warnings in the current context, which must be a copy of the caller's context.
 
-    Raise Apart (the user's function has to run) if ``np.errstate`` turns warnings into errors.
+    Raise Apart, so that the caller runs the user's function, if ``np.errstate`` makes NumPy raise
+    errors.
     """
     global LAST
     around, within = LAST

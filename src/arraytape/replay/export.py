@@ -1,7 +1,7 @@
 """Programs run node by node over another namespace of the array API standard, such as jax.numpy.
 
 ``Function.program`` is an ``Export``.  Its ``run(namespace)`` returns a function of that library's
-arrays.  ``Over`` adds the functions that programs call and that the standard does not name.
+arrays.  ``Over`` adds the functions that programs call, but that the standard does not have.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .program import CONSTANT, FOREIGN, Guard, Node, Program, replaced
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from .call import Call, Given
+    from .call import Call, LeafOrigin
 
 # Functions that only change the memory layout.  In other libraries, their operand is used in place of
 # their result.
@@ -42,7 +42,10 @@ SPELLED = {  # name of a NumPy ufunc -> its name in the array API standard
 
 
 class Over(Standard):
-    """The functions on bare arrays that programs call, computed by another array API namespace."""
+    """The functions on bare arrays that programs call, computed by another array API namespace.
+
+    base : that namespace.
+    """
 
     def is_complex(self, x: RawArray) -> bool:
         return bool(self.base.isdtype(x.dtype, "complex floating"))
@@ -130,10 +133,13 @@ for _name in ("expm1", "floor_divide", "sign", "tanh"):
 class Export:
     """The program of a function, for other array libraries.
 
-    names : the names of the function's arguments.  ops : the names of the program's calls.  build : a
-    function that builds the result from a list of its leaves.  places : for each leaf of the arguments,
-    the number of the program's input, or -1 if the leaf is no Array.  captured : the Arrays that are
-    inputs of the program, but no arguments.
+    names : the names of the function's arguments.
+    ops : the names of the program's calls.
+    build : a function that builds the result from a list of its leaves.
+    places : for each leaf of the arguments, the number of the program's input, or -1 if the leaf is no
+        Array.
+    captured : the Arrays that are inputs of the program, but no arguments.
+    written, paths : the numbers of the inputs to which the function writes, and their paths.
     """
 
     def __init__(
@@ -145,14 +151,14 @@ class Export:
         self.places = [arrays.get(id(leaf), -1) for leaf in argument_leaves(call.values)]
         self.captured = call.lifter.handles[len(call.arrays) :]
         self.written = [*call.writes]
-        self.paths = [self.path(call, place) for place in self.written]
-        self.given = call.given
+        self.paths = [self.array_path(call, place) for place in self.written]
+        self.origins = call.origins
 
     @property
     def ops(self) -> list[str]:
         return [node.op for node in self.program.nodes if node.is_call]
 
-    def path(self, call: Call, place: int) -> str:
+    def array_path(self, call: Call, place: int) -> str:
         """Return the path of the Array that is input number ``place``, such as "w" or "model.weight"."""
         if place >= len(call.arrays):
             known = [id(x) for x in call.reached]
@@ -203,45 +209,51 @@ class Export:
             known = {place: x for place, x in zip(self.places, leaves, strict=True) if place >= 0}
             inputs = [known[place] for place in range(len(known))]
             inputs += [over.argument(current(x)[1]) for x in self.captured]
-            look = partial(self.look, over) if check else lambda guard, value: None
-            outputs, writes = self.program.computed(inputs, partial(self.value, over), look)
+            look = partial(self.check_guard, over) if check else lambda guard, value: None
+            outputs, writes = self.program.computed(inputs, partial(self.compute_node, over), look)
             values = dict(enumerate(inputs)) | dict(zip(self.written, writes, strict=True))
             parts = [
-                walk_path(self.part(given, outputs, values, leaves), given.path, over)
-                for given in self.given
+                walk_path(self.result_leaf(origin, outputs, values, leaves), origin.path, over)
+                for origin in self.origins
             ]
             written = dict(zip(self.paths, writes, strict=True))
             return self.build(parts), written
 
         return program
 
-    def part(
-        self, given: Given, outputs: Sequence[Any], values: Mapping[int, Any], leaves: Sequence[Any]
+    def result_leaf(
+        self,
+        origin: LeafOrigin,
+        outputs: Sequence[Any],
+        values: Mapping[int, Any],
+        leaves: Sequence[Any],
     ) -> Any:
-        """Return the leaf of the result that ``given`` describes, or the root of a leaf that is a view.
+        """Return the leaf of the result that ``origin`` describes; if it is a view, return its root.
 
-        outputs : the outputs of the program.  values : number of an input -> its value after the
-        program.  leaves : the leaves of the arguments.
+        outputs : the outputs of the program.
+        values : number of an input -> its value after the program.
+        leaves : the leaves of the arguments.
         """
-        if given.output >= 0:
-            return outputs[given.output]
-        if given.handle >= 0:
-            return values[given.handle]
-        return leaves[given.argument] if given.argument >= 0 else given.value
+        if origin.output >= 0:
+            return outputs[origin.output]
+        if origin.handle >= 0:
+            return values[origin.handle]
+        return leaves[origin.argument] if origin.argument >= 0 else origin.value
 
-    def look(self, over: Over, guard: Guard, value: RawArray) -> None:
-        """Raise RuntimeError if a value does not satisfy a guard of the program."""
-        if not holds(over, guard, value):
+    def check_guard(self, over: Over, guard: Guard, value: RawArray) -> None:
+        """Raise RuntimeError if ``value``, computed by another namespace, does not satisfy a guard."""
+        if not guard_holds(over, guard, value):
             what = "met a NaN" if guard.kind == "no NaN" else "gave another value"
             raise RuntimeError(
                 f"program of {self.function}: {guard.line} {what}, unlike in the traced "
                 f"call, so that the program is not valid [at {user_line()}]"
             )
 
-    def value(self, over: Over, node: Node, known: dict[Node, Any]) -> Any:
-        """Return the value of a node, computed by the namespace ``over`` from the values in ``known``.
+    def compute_node(self, over: Over, node: Node, known: dict[Node, Any]) -> Any:
+        """Return the value of a node, computed by the namespace ``over`` from earlier nodes' values.
 
-        Raise NotImplementedError if the namespace lacks the function or refuses the arguments.
+        known : node -> value.  Raise NotImplementedError if the namespace lacks the function or refuses
+            the arguments.
         """
         if node.op == CONSTANT:
             return over.argument(node.value)
@@ -265,7 +277,7 @@ class Export:
                 ]
                 options = {**options, "dtype": over.dtype(node.dtype)}
             if facts.promotes == "all":
-                args = promoted(over, node, args)
+                args = promote_operands(over, node, args)
             elif facts.promotes == "first":
                 # The second argument of ``put`` is a key, which keeps its dtype.
                 at = [i for i in range(len(args)) if i != 1 or node.op != "put"]
@@ -278,7 +290,7 @@ class Export:
             name = node.op.removeprefix(f"{FOREIGN}.")
             raise NotImplementedError(
                 f"program of {self.function}: {name} of shape {node.shape} cannot be computed by "
-                f"{over.base.__name__} ({error}){self.place(node)}. Use functions of the standard "
+                f"{over.base.__name__} ({error}){self.source_line(node)}. Use functions of the standard "
                 f"[at {user_line()}]"
             ) from error
 
@@ -292,15 +304,17 @@ class Export:
         into = np.result_type(node.args[0].dtype, np.complex64)
         return [over.base.astype(args[0], over.dtype(into)), *args[1:]]
 
-    def place(self, node: Node) -> str:
+    def source_line(self, node: Node) -> str:
+        """Return the user's line of a call outside arraytape, as an addition to a message; else ""."""
         line = self.lines.get(node.op, "")
         return f", called at {line}" if line else ""
 
 
 def whole_key(key: Index, axes: int) -> Any:
-    """Return a key with ``...`` appended if it names fewer axes than there are.
+    """Return an index that names all axes: append ``...`` to one that names fewer axes.
 
-    The standard demands that a key names each axis.
+    The standard demands that an index names each axis.
+    axes : the number of axes of the indexed array.
     """
     parts = key if type(key) is tuple else (key,)
     names = [part for part in parts if part is not None]
@@ -313,8 +327,10 @@ def whole_key(key: Index, axes: int) -> Any:
 def in_dtype_of(over: Over, node: Node, value: Any, own: Any) -> Any:
     """Return an operand of a call, or a list of operands, cast to the dtype of the call's result.
 
-    Only casts that NumPy does implicitly are made.  value : the operand in the namespace.  own : the
-    operand in the program, a node or a list.
+    NumPy casts implicitly where the standard does not.  Only such casts are made.
+    node : the call.
+    value : the operand in the namespace.
+    own : the operand in the program, a node or a list.
     """
     if type(own) in (list, tuple):
         parts = zip(value, own, strict=True)
@@ -325,10 +341,12 @@ def in_dtype_of(over: Over, node: Node, value: Any, own: Any) -> Any:
     return over.base.astype(value, over.dtype(node.dtype)) if safe else value
 
 
-def promoted(over: Over, node: Node, args: list[Any]) -> list[Any]:
+def promote_operands(over: Over, node: Node, args: list[Any]) -> list[Any]:
     """Return the operands of a call, cast to one dtype if their kinds differ.
 
     The standard does not define calls on mixed kinds, such as an integer and a float array.
+    node : the call.
+    args : its operands in the namespace.
     """
     if type(node.args[0]) in (list, tuple):
         return [in_dtype_of(over, node, args[0], node.args[0]), *args[1:]]
@@ -350,8 +368,8 @@ def promoted(over: Over, node: Node, args: list[Any]) -> list[Any]:
     ]
 
 
-def holds(over: Over, guard: Guard, value: RawArray) -> bool:
-    """Return True if a value of the namespace satisfies a guard."""
+def guard_holds(over: Over, guard: Guard, value: RawArray) -> bool:
+    """Return True if ``value``, an array of the namespace, satisfies the guard."""
     if guard.kind == "shape":
         return bool(tuple(value.shape) == guard.expected)
     if guard.kind == "value":

@@ -29,15 +29,15 @@ from .._tape.packing import PACKING
 from .._util.errors import TapeWarning, describe, short_repr, stacklevel, user_line
 from .._util.locks import reentrant_lock
 from .._util.options import unwrap_option
-from .bound_arguments import CallArguments, Form, Identity, argument_arrays, signature_of
+from .bound_arguments import ArgumentBinding, CallArguments, Identity, argument_arrays, signature_of
 from .call import Call
-from .compare import decided_by, difference, state_differs
+from .compare import describe_difference, first_unequal_guard, state_differs
 from .device.split_program import NotOnDevice
 from .export import Export
 from .plan_text import MISFIT, NotCommitted
 from .program import GuardFailed
 from .program_plan import DevicePlan, Plan, TraceInfo
-from .reach.ran import Found
+from .reach.ran import UnnamedState
 from .reach.reasons import Apart, Changed, unreadable
 from .recorded import followed_here, tape_here
 from .tracing.traced import ACTIVE
@@ -47,14 +47,14 @@ P = ParamSpec("P")
 R = TypeVar("R")
 trace_here, hidden_axes, packing = ACTIVE.get, HIDDEN_AXES.get, PACKING.get
 SIGNATURES = 64  # the maximum number of signatures of one function that are traced
-RECORDED = "a tape or accumulator around it records it"
+UNDER_RECORDERS = "a tape or accumulator around it records it"
 # The attributes of a Function that its bound methods have, too.
 SHARED = frozenset((
     "compile", "compiled", "counts", "explain", "limit", "program", "reasons", "source", "strict",
     "traces",
 ))  # fmt: skip
-MAPPED = "vmap around it maps it"
-PACKED = "diagnose.saved_data around it packs the data that its tapes save"
+UNDER_VMAP = "vmap around it maps it"
+UNDER_SAVED_DATA = "diagnose.saved_data around it packs the data that its tapes save"
 RETURN_IT = (
     ". Return it, keep it an Array, or pass it as an argument; to only show or log it, use "
     "arraytape.replay.callback"
@@ -65,11 +65,12 @@ TOO_MANY = f"it was called with more than {SIGNATURES} signatures. Pass what var
 class Entry:
     """The state of one signature: its traced calls, its plans, or why its calls run eagerly.
 
-    pending : a list of traced calls that no later call has equalled yet.  plans : a list of ``Plan``
-    objects (generated code), the newest first.  eager : the reason why calls run the function itself, or
-    "".  spoiled : the reason why the last traced call has no program, or "".  misses : the number of
-    traced calls that led to no plan.  found : a ``Found`` with the Python state that traced calls used,
-    although no names in the function's code lead to that state.
+    pending : traced calls that no later call has equalled yet.
+    plans : the ``Plan`` objects (generated code), the newest first.
+    eager : the reason why calls run the function itself, or "".
+    spoiled : the reason why the last traced call could not be replayed, or "".
+    misses : the number of traced calls that led to no plan.
+    found : the Python state that traced calls used, and to which no name in the function's code leads.
     """
 
     def __init__(self) -> None:
@@ -78,7 +79,7 @@ class Entry:
         self.eager = ""
         self.spoiled = ""
         self.misses = 0
-        self.found = Found()
+        self.found = UnnamedState()
 
 
 class Function(Generic[P, R]):
@@ -110,7 +111,7 @@ class Function(Generic[P, R]):
         self.reasons: Counter[str] = Counter()
         self.traced = self.run_eagerly = 0
         self.name = getattr(f, "__qualname__", type(f).__qualname__)
-        self.forms: dict[Any, Form] = {}
+        self.bindings: dict[Any, ArgumentBinding] = {}
         self.entries: dict[Any, Entry] = {}
         self.recent: Plan | None = None  # the last plan that ran outside of tapes
         self.recent_taped: Plan | None = None  # the last plan that ran under a tape
@@ -119,7 +120,7 @@ class Function(Generic[P, R]):
         # id, so that a trace of the parent does not keep the child from tracing.
         self.tracer: dict[int, object] = {}
         self.changing = reentrant_lock()
-        self.forget = WeakMethod(self.drop_dead)
+        self.drop_weakly = WeakMethod(self.drop_dead_entries)
         try:
             self.signature: inspect.Signature | None = inspect.signature(f)
         except (TypeError, ValueError):  # a function written in C may have no signature
@@ -167,10 +168,11 @@ class Function(Generic[P, R]):
         lines = []
         for plan in plans:
             runs = [one.explain() for one in plan.executables] or ["NumPy's calls"]
-            lines.append(f"{self.name}{plan.said}: {'; backward pass: '.join(runs)}")
+            lines.append(f"{self.name}{plan.signature}: {'; backward pass: '.join(runs)}")
         return "\n".join(lines)
 
     def last_plan(self) -> Plan | None:
+        """Return the plan that the public attributes describe: the one used last, else the newest."""
         return self.recent or self.recent_taped or next(iter(self.plans()), None)
 
     def plans(self) -> list[Plan]:
@@ -202,17 +204,17 @@ class Function(Generic[P, R]):
             return self.eager(*args, **keywords)
         plan = self.recent_taped if active()[1] and ops_may_be_recorded() else self.recent
         if hidden_axes():
-            return self.as_it_is(MAPPED, args, keywords)  # type: ignore[no-any-return]
+            return self.call_eagerly(UNDER_VMAP, args, keywords)  # type: ignore[no-any-return]
         if packing() is not None:
-            return self.as_it_is(PACKED, args, keywords)  # type: ignore[no-any-return]
-        form = self.forms.get((len(args), *keywords) if keywords else len(args))
-        if form is None:
-            form = self.new_form(args, keywords)
-            if form is None:
+            return self.call_eagerly(UNDER_SAVED_DATA, args, keywords)  # type: ignore[no-any-return]
+        binding = self.bindings.get((len(args), *keywords) if keywords else len(args))
+        if binding is None:
+            binding = self.new_binding(args, keywords)
+            if binding is None:
                 return self.eager(*args, **keywords)  # raises Python's own TypeError
-        values = args if form.take is None else form.take(args, keywords)
+        values = args if binding.take is None else binding.take(args, keywords)
         why: Exception | None = None
-        if plan is not None and plan.names == form.names:
+        if plan is not None and plan.names == binding.names:
             try:
                 result = plan.replay(values)
                 if result is not MISFIT:
@@ -222,64 +224,70 @@ class Function(Generic[P, R]):
                 raise error.seen from None
             except Exception as error:
                 why = error.with_traceback(None)
-        given = CallArguments(form, values, args, keywords)
-        return self.other_plan(given, plan, why)  # type: ignore[no-any-return]
+        given = CallArguments(binding, values, args, keywords)
+        return self.call_by_signature(given, plan, why)  # type: ignore[no-any-return]
 
-    def new_form(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Form | None:
-        """Return a new ``Form`` for calls with len(args) positional arguments and these keywords.
+    def new_binding(
+        self, args: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> ArgumentBinding | None:
+        """Return a new ``ArgumentBinding`` for calls with as many arguments and these keywords.
 
-        The form is kept in ``forms``.  Return None if the function does not accept the arguments.
+        It is kept in ``bindings``.  Return None if the function does not accept the arguments.
         """
         try:
-            form = Form(self.signature, len(args), keywords)
+            binding = ArgumentBinding(self.signature, len(args), keywords)
         except TypeError:
             return None
-        self.forms[(len(args), *keywords) if keywords else len(args)] = form
-        return form
+        self.bindings[(len(args), *keywords) if keywords else len(args)] = binding
+        return binding
 
-    def other_plan(self, given: CallArguments, tried: Plan | None, why: Exception | None) -> Any:
+    def call_by_signature(
+        self, given: CallArguments, tried: Plan | None, why: Exception | None
+    ) -> Any:
         """Return the result of the call ``given``, which the most recently used plan did not replay.
 
-        The other plans of the call's signature are tried.  If no plan fits, the call is traced
-        or runs the function itself.  tried : the most recently used plan, or None.  why : the
-        exception that ``tried`` raised, or None.
+        The other plans of the call's signature are tried.  If no plan fits, the call is traced or runs
+        the function itself.
+        tried : the most recently used plan, or None.
+        why : the exception that ``tried`` raised, or None.
         """
         if ops_may_be_recorded() and tape_here() is None:
-            return self.as_it_is(RECORDED, given.args, given.keywords)
+            return self.call_eagerly(UNDER_RECORDERS, given.args, given.keywords)
         try:
             entry = self.entry_of(given)
         except Exception as error:
-            return self.as_it_is(unreadable(error), given.args, given.keywords)
+            return self.call_eagerly(unreadable(error), given.args, given.keywords)
         if entry is None:
-            return self.as_it_is(TOO_MANY, given.args, given.keywords)
+            return self.call_eagerly(TOO_MANY, given.args, given.keywords)
         if entry.eager:
-            return self.as_it_is(entry.eager, given.args, given.keywords)
+            return self.call_eagerly(entry.eager, given.args, given.keywords)
         failed = [why] if why is not None and tried in entry.plans else []
         plans = [plan for plan in entry.plans if plan is not tried or not failed]
-        result = self.by_plans(plans, given.values, failed)
+        result = self.try_plans(plans, given.values, failed)
         if result is not MISFIT:
             return result
         for raised in failed:
             # Any other error would be raised again by a plan that is made of a new trace.
             if not isinstance(raised, Changed | GuardFailed):
-                return self.as_it_is(said(raised), given.args, given.keywords)
+                return self.call_eagerly(failure_text(raised), given.args, given.keywords)
         if failed:
-            self.reasons[said(failed[-1])] += 1
+            self.reasons[failure_text(failed[-1])] += 1
         return self.trace_alone(entry, given)
 
     def entry_of(self, given: CallArguments) -> Entry | None:
         """Return the entry of the call's signature, or None if there are too many signatures."""
         enter_device_data()
-        key = signature_of(given.form, given.values, self.gone), under_tape(given.values)
+        key = signature_of(given.binding, given.values, self.object_freed), under_tape(given.values)
         entry = self.entries.get(key)
         if entry is None and len(self.entries) < SIGNATURES:
             entry = self.entries.setdefault(key, Entry())
         return entry
 
-    def by_plans(self, plans: list[Plan], values: Sequence[Any], failed: list[Exception]) -> Any:
+    def try_plans(self, plans: list[Plan], values: Sequence[Any], failed: list[Exception]) -> Any:
         """Return the result of the first plan (generated code) that fits the call; MISFIT if none does.
 
-        Add to ``failed`` the errors that plans raise before they write to an Array; raise later errors.
+        Errors that plans raise before they write to an Array are added to ``failed``.  A later error is
+        raised.
         """
         for plan in plans:
             try:
@@ -295,13 +303,13 @@ class Function(Generic[P, R]):
                 return result
         return MISFIT
 
-    def as_it_is(self, why: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """Run the function itself, and count the reason ``why``.
+    def call_eagerly(self, why: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Run the user's function itself, and count the reason ``why`` it was not replayed.
 
         If the function is ``strict``, raise RuntimeError instead, except under a tape, under ``vmap`` or
         inside of ``diagnose.saved_data``.
         """
-        if self.strict and why not in (MAPPED, PACKED) and not ops_may_be_recorded():
+        if self.strict and why not in (UNDER_VMAP, UNDER_SAVED_DATA) and not ops_may_be_recorded():
             raise RuntimeError(f"function {self.name}: not replayed, {why} [at {user_line()}]")
         with self.changing:
             self.run_eagerly += 1
@@ -312,31 +320,31 @@ class Function(Generic[P, R]):
     def trace_alone(self, entry: Entry, given: CallArguments) -> Any:
         """Trace a call; run the function itself if another thread traces or ``limit`` plans exist."""
         if len(entry.plans) >= self.limit:
-            return self.as_it_is(
+            return self.call_eagerly(
                 f"it has {self.limit} programs already", given.args, given.keywords
             )
         me = object()
         try:
             if self.tracer.setdefault(getpid(), me) is me:
                 result = self.trace(entry, given)
-                self.end(me)
+                self.end_trace(me)
                 return result
-        except BaseException:  # call ``end`` also if an interrupt stopped it above
-            self.end(me)
+        except BaseException:  # call ``end_trace`` also if an interrupt stopped it above
+            self.end_trace(me)
             raise
-        return self.as_it_is("another thread was tracing it", given.args, given.keywords)
+        return self.call_eagerly("another thread was tracing it", given.args, given.keywords)
 
-    def end(self, me: object) -> None:
-        """Allow other threads to trace, if the call with the token ``me`` is the one that traces."""
+    def end_trace(self, me: object) -> None:
+        """Allow other threads to trace, if the call with the token ``me`` is the one that traces now."""
         if self.tracer.get(getpid()) is me:
             self.tracer.pop(getpid(), None)
 
     def trace(self, entry: Entry, given: CallArguments) -> Any:
         """Run the function and trace its computations; make a plan if an earlier trace was equal."""
         try:
-            call = Call(self.eager, given.form.names, given.values, tape_here(), entry.found)
+            call = Call(self.eager, given.binding.names, given.values, tape_here(), entry.found)
         except Exception as error:
-            return self.as_it_is(unreadable(error), given.args, given.keywords)
+            return self.call_eagerly(unreadable(error), given.args, given.keywords)
         self.traced += 1
         entry.misses += 1
         try:
@@ -353,10 +361,10 @@ class Function(Generic[P, R]):
         return result
 
     def note_spoiled(self, entry: Entry, why: str) -> None:
-        """Count a traced call from which no program can be made, for the reason ``why``.
+        """Count a traced call that cannot be replayed, for the reason ``why``.
 
-        The second such call in a row ends the tracing.  The first does not, because a first call
-        may do things that later calls do not do, such as make Variables or fill a cache.
+        The second such call in a row ends the tracing.  The first does not, because a first call may do
+        things that later calls do not do, such as make Variables or fill a cache.
         """
         chance = "another thread" in why  # the next call may be traced without a disturbance
         if (entry.spoiled and not chance) or entry.misses >= self.limit:
@@ -367,21 +375,21 @@ class Function(Generic[P, R]):
     def compare(self, entry: Entry, call: Call) -> None:
         """Compare a traced call with the pending calls of its signature.
 
-        If the call equals a pending call, make a plan.  If the values that both calls read are equal
-        but the programs differ, replay no calls of the signature.  Otherwise, keep the call as pending.
+        If the call equals a pending call, make a plan.  If the values that both calls read are equal but
+        the programs differ, replay no calls of the signature.  Otherwise, keep the call as pending.
         """
         apart = "its calls differ", ""
-        if call.late:
+        if call.found_new_state:
             apart = "it finds other functions or objects", ""
-        for before in [] if call.late else [*entry.pending]:
+        for before in [] if call.found_new_state else [*entry.pending]:
             if not followed_alike(before, call):
                 continue
-            apart = set_apart(before, call)
+            apart = unequal_reads(before, call)
             if apart[0]:
                 continue
-            why = difference(before, call)
+            why = describe_difference(before, call)
             # The cause may be a difference of state that ``before`` read and that was not compared.
-            if why and before.late:
+            if why and before.found_new_state:
                 entry.pending.remove(before)
                 continue
             if why:
@@ -407,7 +415,7 @@ class Function(Generic[P, R]):
             entry.plans.insert(0, plan)
             self.remember(plan)
             return
-        call.set_aside()
+        call.release_call_data()
         entry.pending.append(call)
         if entry.misses >= self.limit:
             what, advice = apart
@@ -440,21 +448,21 @@ class Function(Generic[P, R]):
 
     # --- signatures of objects that no longer exist -----------------------------------------------
     @property
-    def gone(self) -> Callable[[], None]:
-        """Return a callback for weak references, which calls ``drop_dead``.
+    def object_freed(self) -> Callable[[], None]:
+        """Return a callback for weak references to arguments, which calls ``drop_dead_entries``.
 
         The callback refers to this Function weakly, so that signatures do not keep it alive.
         """
-        forget = self.forget
+        drop_weakly = self.drop_weakly
 
         def gone() -> None:
-            drop = forget()
+            drop = drop_weakly()
             if drop is not None:
                 drop()
 
         return gone
 
-    def drop_dead(self) -> None:
+    def drop_dead_entries(self) -> None:
         """Remove the entries of signatures with an argument object that no longer exists."""
         for key, entry in [*self.entries.items()]:
             if is_dead(key):
@@ -474,7 +482,7 @@ class Function(Generic[P, R]):
 def under_tape(values: Sequence[Any]) -> tuple[bool, tuple[bool, ...]] | None:
     """Return the properties of the tape around a call that change the program; None without a tape.
 
-    The properties are whether the tape watches Variables, and which Array arguments it follows.
+    They are whether the tape watches Variables, and which Array arguments it follows.
     """
     tape = tape_here() if ops_may_be_recorded() else None
     if tape is None:
@@ -489,7 +497,7 @@ def followed_alike(one: Call, other: Call) -> bool:
     return one.recorded.pattern == other.recorded.pattern
 
 
-def set_apart(before: Call, call: Call) -> tuple[str, str]:
+def unequal_reads(before: Call, call: Call) -> tuple[str, str]:
     """Return a message on a value that both calls read and that differed, and advice to the user.
 
     Return ("", "") if all values that both calls read were equal.  Only then must the programs be equal.
@@ -497,7 +505,7 @@ def set_apart(before: Call, call: Call) -> tuple[str, str]:
     state = state_differs(before, call)
     if state:
         return state, ". Make it an Array, or pass it as an argument"
-    guard = decided_by(before, call)
+    guard = first_unequal_guard(before, call)
     return ("", "") if guard is None else (f"{guard.line} gave another value", RETURN_IT)
 
 
@@ -544,8 +552,8 @@ class BoundFunction:
         return f"<bound {self.__func__!r} of {self.__self__!r}>"
 
 
-def said(why: Exception) -> str:
-    """Return the reason why a plan failed with the exception ``why``, as text for ``reasons``."""
+def failure_text(why: Exception) -> str:
+    """Return why a plan failed with the exception ``why``, as text for ``reasons``."""
     if isinstance(why, GuardFailed):
         return f"{why.guard.line} gave another value"
     if isinstance(why, Changed):

@@ -2,8 +2,8 @@
 
 ``values`` are the arguments in the order of the parameters.  The function compares arguments and state
 with those of the traced call, and runs the program on the data of the Arrays.  Then it writes to Arrays,
-calls the callbacks and returns the result.  It returns MISFIT for other arguments, and raises Changed
-if the state differs.
+calls the callbacks and returns the result.  It returns MISFIT for other arguments, and raises Changed if
+the state differs.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from .._util import nest
 from .._util.array_types import Index, RawArray
 from .._util.container_kinds import KINDS
 from ..variable import REPLACING, Variable
-from .bound_arguments import ambient, argument_leaves, check_apart, is_flat, marks_of
-from .call import Call, Given
+from .bound_arguments import ambient_settings, argument_leaves, check_apart, is_flat, marks_of
+from .call import Call, LeafOrigin
 from .callback import Effect
-from .error_state import silence
+from .error_state import silence_numpy
 from .program import defined_function
 from .reach.reasons import changed
 from .reach.sameness import PLAIN, same_data, same_plain
 from .taped import Taped
-from .tracing.lift import commit
+from .tracing.lift import write_value
 from .tracing.trace import is_writeable
 
 MISFIT = object()  # the result of ``replay`` for arguments of another kind than the traced call's
@@ -77,7 +77,8 @@ class PlanText:
             "changed": changed, "leaves": argument_leaves, "read": call.state.read, "run": run,
             "taped": taped, "ALIASED": ALIASED, "check_apart": check_apart, "commit_all": commit_all,
             "same_data": same_data, "call": call_back, "view_of": view_of, "AMBIENT": AMBIENT,
-            "ambient": ambient, "copy_context": copy_context, "silence": silence,
+            "ambient_settings": ambient_settings, "copy_context": copy_context,
+            "silence_numpy": silence_numpy,
         }  # fmt: skip
         if call.trace.device:
             self.scope |= {
@@ -86,11 +87,11 @@ class PlanText:
 
     def function(self, name: str) -> Callable[[Any], Any]:
         """Return the generated function; name : the name of the user's function, for tracebacks."""
-        self.arguments(self.call)
-        self.state(self.call)
-        self.apart(self.call)
-        self.foreign(self.call)
-        self.execution(self.call)
+        self.write_arguments(self.call)
+        self.write_state(self.call)
+        self.write_apart(self.call)
+        self.write_foreign(self.call)
+        self.write_execution(self.call)
         body = "\n    ".join(self.lines)
         text = f"def replay(values):\n    {body}\n{self.more}"
         file = f"<arraytape plan of {name}>"
@@ -98,21 +99,21 @@ class PlanText:
 
     def result_of_leaves(self) -> Callable[[Any], Any]:
         """Return a function that makes the result, a nesting, from a list of its leaves, for exports."""
-        leaves = iter([f"leaves[{i}]" for i in range(len(self.call.given))])
+        leaves = iter([f"leaves[{i}]" for i in range(len(self.call.origins))])
         text = f"lambda leaves: {self.rebuilt(self.call.result, leaves, {})}"
         return eval(text, self.scope)  # type: ignore[no-any-return]
 
-    def named(self, value: Any) -> str:
-        """Add a value to the globals of the generated function, and return its new name."""
+    def add_global(self, value: Any) -> str:
+        """Add a value to the globals of the generated function, and return its new name there."""
         name = f"k{len(self.scope)}"
         self.scope[name] = value
         return name
 
     # --- comparison of arguments ------------------------------------------------------------------
-    def arguments(self, call: Call) -> None:
+    def write_arguments(self, call: Call) -> None:
         """Write the comparison of the arguments with those of the traced call."""
-        surroundings = self.named(ambient())
-        self.lines.append(f"if AMBIENT and ambient() != {surroundings}: return MISFIT")
+        surroundings = self.add_global(ambient_settings())
+        self.lines.append(f"if AMBIENT and ambient_settings() != {surroundings}: return MISFIT")
         leaves = [*argument_leaves(call.values)]
         known: dict[int, str] = {}
         if leaves:
@@ -132,28 +133,29 @@ class PlanText:
                     continue
                 known[id(leaf)] = f"x{i}"
                 self.lines.append(f"if type(x{i}) is not {self.kind(leaf)}: return MISFIT")
-                self.layout(f"x{i}", leaf, "return MISFIT")
+                self.write_layout(f"x{i}", leaf, "return MISFIT")
             elif type(leaf) in PLAIN or isinstance(leaf, np.generic | np.dtype):
-                value = self.named(leaf)
+                value = self.add_global(leaf)
                 self.lines.append(
                     f"if x{i} is not {value} and not same(x{i}, {value}): return MISFIT"
                 )
 
     def kind(self, x: Array) -> str:
-        return "Array" if type(x) is Array else self.named(type(x))
+        return "Array" if type(x) is Array else self.add_global(type(x))
 
-    def layout(self, name: str, x: Array, otherwise: str) -> None:
+    def write_layout(self, name: str, x: Array, otherwise: str) -> None:
         """Write the lines that give the data of an Array a name, and compare the data's layout.
 
-        name : the Array's name in the generated code.  otherwise : the statement that the generated
-        code runs if the layout differs.  Data that was compared in the last call is not compared
-        again, except for memory that other code shares, because that code may change the layout.
+        Data that was compared in the last call is not compared again, except for memory that other code
+        shares, because that code may change the layout.
+        name : the Array's name in the generated code.
+        otherwise : the statement that the generated code runs if the layout differs.
         """
         data, state = x._data, x._state & SCALAR
         number = len(self.handles)
         if not isinstance(x, Variable):
             self.lines.append(f"if {name}._value_id == -1: {name}._sync()")
-        d, dtype = f"d{number}", self.named(data.dtype)
+        d, dtype = f"d{number}", self.add_global(data.dtype)
         self.lines += [
             f"{d} = {name}._data",
             f"if r{number}() is not {d} or {name}._state & {SCALAR | ALIASED} != {state}:",
@@ -169,14 +171,18 @@ class PlanText:
         self.handles.append(name)
 
     def other_kind(self, name: str, data: RawArray) -> str:
-        """Return the condition that data is of another type, or on another device, than in the trace."""
+        """Return the condition that data is of another type, or on another device, than in the trace.
+
+        name : the name of the data in the generated code.
+        data : the data in the trace.
+        """
         if type(data) is np.ndarray:
             return f"type({name}) is not ndarray"
-        kind, device = self.named(type(data)), self.named(data.device)
+        kind, device = self.add_global(type(data)), self.add_global(data.device)
         return f"type({name}) is not {kind} or {name}.device != {device}"
 
     # --- comparison of state and memory that are no arguments -------------------------------------
-    def state(self, call: Call) -> None:
+    def write_state(self, call: Call) -> None:
         """Write the lines that call ``read`` to compare the Python state.
 
         They also assign a name to each Array that the call used and that is no argument.
@@ -188,9 +194,9 @@ class PlanText:
             place = paths.get(id(x))
             name = f"f{len(self.handles)}"
             where = "an Array that it uses" if place is None else call.state.paths[place]
-            value = self.named(x) if place is None else f"state[{place}]"
+            value = self.add_global(x) if place is None else f"state[{place}]"
             self.lines.append(f"{name} = {value}")
-            self.layout(name, x, f"changed({where + ' (its layout)'!r})")
+            self.write_layout(name, x, f"changed({where + ' (its layout)'!r})")
         roots = {id(x) for x in lifted}
         for x, name in zip(call.arrays, self.handles, strict=False):
             if id(x) in paths:
@@ -199,9 +205,9 @@ class PlanText:
         for i, x in enumerate(call.reached):
             if id(x) not in roots and x._value_id == -1 and id(x._view.root) in roots:
                 path = call.state.paths[i]
-                self.lines.append(f"if state[{i}] is not {self.named(x)}: changed({path!r})")
+                self.lines.append(f"if state[{i}] is not {self.add_global(x)}: changed({path!r})")
 
-    def apart(self, call: Call) -> None:
+    def write_apart(self, call: Call) -> None:
         """Write the check that no two input Arrays of the program are the same, or share memory.
 
         A replay skips the check if each Array still has the data of the last replay.  ``known[0]`` is a
@@ -215,7 +221,7 @@ class PlanText:
         states = " | ".join(f"{name}._state" for name in names)
         handles = "".join(f"{name}, " for name in names)
         numbers = range(len(names))
-        self.scope["known"] = [(nothing,) * len(names)]
+        self.scope["known"] = [(dead_reference,) * len(names)]
         self.lines[:0] = [f"{''.join(f'r{i}, ' for i in numbers)}= known[0]", "moved = False"]
         self.lines += [
             "if moved:",
@@ -224,30 +230,34 @@ class PlanText:
             f"    known[0] = ({''.join(f'ref(d{i}), ' for i in numbers)})",
         ]
 
-    def foreign(self, call: Call) -> None:
+    def write_foreign(self, call: Call) -> None:
         """Write the comparison of users' ndarrays with the copies of them that the program uses.
 
         The ndarrays that the program does not use are compared, too, because other constants may have
         been computed from them.
         """
-        for data, copy in {id(data): (data, copy) for data, copy in call.trace.foreign}.values():
-            a, b = self.named(data), self.named(copy)
+        for data, copy in {
+            id(data): (data, copy) for data, copy in call.trace.users_arrays
+        }.values():
+            a, b = self.add_global(data), self.add_global(copy)
             path = f"an ndarray of shape {copy.shape} that it uses"
             self.lines.append(f"if not same_data({a}, {b}): changed({path!r})")
 
     # --- the program and its results --------------------------------------------------------------
-    def execution(self, call: Call) -> None:
+    def write_execution(self, call: Call) -> None:
         """Write the lines that run the program, wrap outputs, write to Arrays and return the result."""
         for i in call.writes:  # an argument of the same layout may be a read-only view
             if self.handles[i].startswith("x"):
                 data = call.lifter.handles[i]._data
                 can = "d{}.flags.writeable" if type(data) is np.ndarray else "writeable(d{})"
                 self.lines.append(f"if not {can.format(i)}: return MISFIT")
-        self.running()
+        self.write_run()
         count = len(call.output_ids)
         states = dict.fromkeys(range(count), 0)
         states |= {
-            given.output: given.state for given in call.given if given.view < 0 <= given.output
+            origin.output: origin.state
+            for origin in call.origins
+            if origin.view < 0 <= origin.output
         }
         for i, state in states.items():
             value_id, more = ("0", 0) if self.taped is None else (f"ids[{i}]", KEPT)
@@ -255,28 +265,28 @@ class PlanText:
                 f"y{i} = Array()",
                 f"y{i}._data, y{i}._value_id, y{i}._state = outputs[{i}], {value_id}, {state | more}",
             ]
-        names = iter([self.result_leaf(given) for given in call.given])
+        names = iter([self.result_leaf(origin) for origin in call.origins])
         result = self.rebuilt(call.result, names, call.same)
         if call.writes:
             written = "".join(f"{self.handles[i]}, " for i in call.writes)
             ids = "" if self.taped is None else f", ids[{len(call.output_ids)}:]"
             self.lines.append(f"commit_all(({written}), writes{ids})")
-        for given in {given.view: given for given in call.given if given.view >= 0}.values():
-            whole = f"y{given.output}" if given.output >= 0 else self.handles[given.handle]
-            path = self.named(given.path)
-            self.lines.append(f"part{given.view} = view_of({whole}, {path})")
-        self.effects(call, count)
+        for origin in {origin.view: origin for origin in call.origins if origin.view >= 0}.values():
+            whole = f"y{origin.output}" if origin.output >= 0 else self.handles[origin.handle]
+            path = self.add_global(origin.path)
+            self.lines.append(f"part{origin.view} = view_of({whole}, {path})")
+        self.write_effects(call, count)
         self.lines.append(f"return {result}")
 
-    def running(self) -> None:
+    def write_run(self) -> None:
         """Write the lines that run the program on the Arrays' data; under a tape, call ``taped``."""
         if self.taped is None:
             data = "".join(f"d{i}, " for i in range(len(self.handles)))
             quiet = self.call.trace.quiet
             called = f"copy_context().run(quiet, {data})" if quiet else f"run({data})"
             self.lines.append(f"outputs, writes = {called}")
-            if quiet:  # the same as ``silently`` does, with two function calls fewer
-                self.more = f"def quiet({data}):\n    silence()\n    return run({data})\n"
+            if quiet:  # the same as ``run_silently`` does, with two function calls fewer
+                self.more = f"def quiet({data}):\n    silence_numpy()\n    return run({data})\n"
             return
         self.lines += [
             f"found = taped(({''.join(f'{name}, ' for name in self.handles)}))",
@@ -284,30 +294,30 @@ class PlanText:
             "outputs, writes, ids = found",
         ]
 
-    def effects(self, call: Call, place: int) -> None:
+    def write_effects(self, call: Call, place: int) -> None:
         """Write the calls of callbacks.  Their values are the outputs from number ``place`` on."""
         for effect in call.trace.effects:
             end = place + len(effect.noted_values)
-            self.lines.append(f"call({self.named(effect)}, outputs[{place}:{end}])")
+            self.lines.append(f"call({self.add_global(effect)}, outputs[{place}:{end}])")
             place = end
 
-    def result_leaf(self, given: Given) -> str:
-        """Return the generated code's expression for a leaf of the result, as ``given`` describes it."""
-        if given.view >= 0:
-            return f"part{given.view}"
-        if given.output >= 0:
-            return f"y{given.output}"
-        if given.handle >= 0:
-            return self.handles[given.handle]
-        if given.argument >= 0:
-            return f"x{given.argument}"
-        return self.named(given.value)
+    def result_leaf(self, origin: LeafOrigin) -> str:
+        """Return generated code that reads a leaf of the result, which ``origin`` describes."""
+        if origin.view >= 0:
+            return f"part{origin.view}"
+        if origin.output >= 0:
+            return f"y{origin.output}"
+        if origin.handle >= 0:
+            return self.handles[origin.handle]
+        if origin.argument >= 0:
+            return f"x{origin.argument}"
+        return self.add_global(origin.value)
 
     def rebuilt(self, structure: Any, names: Iterator[str], same: Mapping[int, int]) -> str:
         """Return an expression that builds a nesting like ``structure``, with ``names`` as the leaves.
 
         same : id of a container -> number of the argument that is this container.  The expression for
-        such a container is the argument itself.
+            such a container is the argument itself.
         """
         kind = KINDS[type(structure)]
         if kind is None:
@@ -330,14 +340,17 @@ class PlanText:
             return inner
         if type(structure) is tuple:
             return f"({inner[1:-1]}{',' if parts else ''})"
-        return f"{self.named(kind.unflatten)}({self.named(rest)}, {inner})"
+        return f"{self.add_global(kind.unflatten)}({self.add_global(rest)}, {inner})"
 
     def key(self, key: Index) -> str:
-        return repr(key) if type(key) in (str, int) else self.named(key)
+        return repr(key) if type(key) in (str, int) else self.add_global(key)
 
 
-def nothing() -> None:
-    """Return None, like a weak reference whose object no longer exists."""
+def dead_reference() -> None:
+    """Return None, like a weak reference whose object no longer exists.
+
+    It stands for the data of the last replay before the first one.
+    """
 
 
 def commit_all(
@@ -349,7 +362,7 @@ def commit_all(
     """
     try:
         for x, value, value_id in zip(handles, values, ids or [0] * len(handles), strict=True):
-            commit(x, value, value_id)
+            write_value(x, value, value_id)
     except Exception as error:
         raise NotCommitted(error) from error
 
@@ -361,15 +374,15 @@ def view_of(x: Array, path: Path) -> Array:
 
 
 def view_on_storage(x: Array, path: Path) -> Array:
-    """Return a view as ``view_of``, for data of any storage."""
+    """Return the view of x to which ``path`` leads, as ``view_of`` does, for data of any storage."""
     _, data = current(x)
     return make_view(x, walk_path(data, path, storage_of(data).xp), path, data)
 
 
 def commit_new(handles: Sequence[Array], values: Sequence[RawArray]) -> None:
-    """Write new values to Arrays, as ``commit_all``; a Variable takes over data on a device uncopied.
+    """Write new values to Arrays, as ``commit_all``, but give data on a device to Variables uncopied.
 
-    The data of the values belongs to nothing else.
+    No other object uses the data of the values.
     """
     try:
         for x, value in zip(handles, values, strict=True):
@@ -378,7 +391,7 @@ def commit_new(handles: Sequence[Array], values: Sequence[RawArray]) -> None:
                 with REPLACING:
                     x._data = value
             else:
-                commit(x, value)
+                write_value(x, value)
     except Exception as error:
         raise NotCommitted(error) from error
 

@@ -31,9 +31,10 @@ INPUT, CONSTANT = "input", "constant"
 def defined_function(
     text: str | CodeType, file: str, name: str, scope: dict[str, Any]
 ) -> Callable[..., Any]:
-    """Execute source text, or compiled code, that defines the function `name`; return the function.
+    """Execute source text, or compiled code, that defines the function ``name``; return the function.
 
-    file : the file name that tracebacks show.  scope : the globals of the function.
+    file : the file name that tracebacks show.
+    scope : the globals of the function.
     """
     exec(compile(text, file, "exec") if isinstance(text, str) else text, scope)
     function: Callable[..., Any] = scope[name]
@@ -43,11 +44,14 @@ def defined_function(
 class Node:
     """One value of a program: the result of a call, an input or a constant.
 
-    op : the name of the called function, "input", or "constant".  call : the function, which takes raw
-    data.  args, keywords : its arguments, with nodes in place of data, also in lists and tuples.
-    shape, dtype, strides : the layout of the value; shape is None if the call returns a tuple of several
-    results.  view : True if the value may share memory with an operand.  value : the data of a constant,
-    else None.  device : in a traced program, the device of a value that is not on the host, else "".
+    op : the name of the called function, "input", or "constant".
+    call : the function, which takes raw data.
+    args, keywords : its arguments, with nodes in place of data, also in lists and tuples.
+    shape, dtype, strides : the layout of the value.  The shape is None if the call returns a tuple of
+        several results.
+    view : True if the value may share memory with an operand.
+    value : the data of a constant, else None.
+    device : in a traced program, the device of a value that is not on the host, else "".
     like : an array or node whose layout the new node has.
     """
 
@@ -90,8 +94,9 @@ class Node:
 class Guard(NamedTuple):
     """A condition on the value of a node; if it does not hold, the program cannot replace the call.
 
-    kind : "value", "shape" or "no NaN".  expected : the bytes of the value for "value", the shape for
-    "shape", else None.  line : the expression and source line at which the function read the value.
+    kind : "value", "shape" or "no NaN".
+    expected : the bytes of the value for "value", the shape for "shape", else None.
+    line : the expression and source line at which the function read the value.
     """
 
     kind: str
@@ -109,7 +114,7 @@ class Guard(NamedTuple):
 
 
 class GuardFailed(Exception):
-    """The error that ends a replay if a guard does not hold; guard : that Guard."""
+    """The error that ends a replay if a condition (``guard``) does not hold."""
 
     def __init__(self, guard: Guard) -> None:
         super().__init__(guard)
@@ -120,10 +125,12 @@ class GuardFailed(Exception):
 class Program:
     """A graph of calls in their order, with guards and results.
 
-    inputs : the nodes for the data of the lifted Arrays.  nodes : all nodes, each after its operands;
-    they include inputs and constants.  guards : the conditions on nodes.  outputs : the nodes of values
-    in the function's result, then of values for callbacks.  writes : the nodes of the new values of
-    Arrays that the function writes to, in the order of these Arrays among the inputs.
+    inputs : the nodes for the data of the lifted Arrays, which the caller passes.
+    nodes : all nodes, each after its operands; they include inputs and constants.
+    guards : the conditions on nodes.
+    outputs : the nodes of values in the function's result, then of values for callbacks.
+    writes : the nodes of the new values of Arrays that the function writes to, in the order of these
+        Arrays among the inputs.
     """
 
     inputs: list[Node] = field(default_factory=list)
@@ -157,7 +164,7 @@ class Program:
         return found
 
     def renamed(self, of: Mapping[Node, Node], nodes: Iterable[Node]) -> Program:
-        """Return a Program of the new ``nodes``, with this one's inputs, guards, outputs and writes.
+        """Return a Program of the new ``nodes``, with this Program's inputs, guards and results.
 
         of : old node -> the new node that replaces it in inputs, guards, outputs and writes.
         """
@@ -172,8 +179,7 @@ class Program:
     def run(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Return the outputs and writes for these input values, computed call by call.
 
-        This is the reference for passes and tests.  Raise GuardFailed at the first guard that does
-        not hold.
+        Passes and tests compare with it.  Raise GuardFailed at the first guard that does not hold.
         """
 
         def look(guard: Guard, value: Any) -> None:
@@ -190,8 +196,8 @@ class Program:
     ) -> tuple[list[Any], list[Any]]:
         """Return the values of ``outputs`` and of ``writes``, two lists, for the values of the inputs.
 
-        result : function of a node and a dict node -> value of earlier nodes; returns the node's value.
-        look : function that is called with each guard and the value of its node.
+        result : a function of a node and a dict of earlier nodes' values; it returns the node's value.
+        look : a function that is called with each guard and the value of its node.
         """
         known: dict[Node, Any] = dict(zip(self.inputs, values, strict=True))
         guards: dict[Node, list[Guard]] = {}
@@ -247,7 +253,7 @@ def nodes_in(value: Any) -> Iterator[Node]:
 
 
 def operands(node: Node) -> tuple[Node, ...]:
-    """Return the nodes among the arguments and keywords of a call; store them in the call's node."""
+    """Return the nodes among the arguments and keywords of a call, which are cached in its node."""
     if node._operands is None:
         found = [*nodes_in(node.args), *(nodes_in(node.keywords) if node.keywords else ())]
         node._operands = tuple(found)
@@ -255,7 +261,10 @@ def operands(node: Node) -> tuple[Node, ...]:
 
 
 def key_of(value: Any, of_node: Callable[[Node], Any] = id) -> Any:
-    """Return a hashable key of a call's arguments: nodes by ``of_node``, else by type and repr."""
+    """Return a hashable key of a call's arguments, to find calls that compute the same.
+
+    of_node : the key of a node.  Other values are compared by type and repr.
+    """
     kind = type(value)
     if kind is Node:
         return Node, of_node(value)

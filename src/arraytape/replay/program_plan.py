@@ -1,6 +1,6 @@
 """A plan: generated code that replaces calls of a function, made after two traced calls were equal.
 
-``Plan`` applies the passes to the program of a traced ``Call``, in their order.  Then it generates two
+``Plan`` applies the passes (transformations) to the program of a traced ``Call``.  Then it generates two
 functions.  One runs the program (``text/program_source.py``).  The other, ``replay``, compares the
 arguments and state with the traced call's, and calls the first one (``plan_text.py``).
 """
@@ -40,10 +40,12 @@ NUMBERED = re.compile(r"[a-z]\d")  # names such as x0 or v12, which programs use
 class TraceInfo(NamedTuple):
     """The description of one program, for ``Function.traces``.
 
-    signature : the parameters, each with its type.  ops : the number of NumPy calls in the traced
-    program, and the number that remain after all passes.  guards : the kind and source line of each
-    guard.  replayed : the number of replays.  memory : the bytes that the program keeps between
-    calls, once for each thread that runs it at the same time.
+    signature : the parameters, each with its type.
+    ops : the number of NumPy calls in the traced program, and the number that remain after all passes.
+    guards : the kind and source line of each guard.
+    replayed : the number of replays.
+    memory : the bytes that the program keeps between calls, once for each thread that runs it at the
+        same time.
     """
 
     signature: str
@@ -56,19 +58,21 @@ class TraceInfo(NamedTuple):
 class Plan:
     """The code that replaces a function in calls like the traced ``call``.
 
-    blocks : whether passes are used that may change the last bits of results: ``rounded`` (for values
-    on which no decision depends), ``blocked`` and ``factored``.
+    name : the name of the user's function.
+    blocks : whether passes are used that may change the last bits of results: ``rounded`` (for values on
+        which no decision depends), ``blocked`` and ``factored``.
+    compile : the option of ``xp.function``.
 
     replay : a function that maps the arguments, in the order of the parameters, to the result.  It
-    returns MISFIT for arguments of another kind.  If state or a guard differs, it raises Changed,
-    Apart, GuardFailed or an error of NumPy, before anything was written.
+        returns MISFIT for arguments of another kind.  If state or a guard differs, it raises Changed,
+        Apart, GuardFailed or an error of NumPy, before anything was written.
     """
 
     def __init__(
         self, call: Call, name: str, blocks: bool = True, compile: bool | None = None
     ) -> None:
         program = call.trace.program
-        self.before = program.count()
+        self.calls_before = program.count()
         self.guards = [f"{guard.kind} at {guard.line}" for guard in program.guards]
         self.program = simplified(program)
         simple = self.program  # for the export: further passes add calls outside the standard
@@ -84,7 +88,7 @@ class Plan:
         run, self.taped = self.source.function, None
         if call.recorded is not None:
             self.taped = Taped(call, run, self.source.name, compile)
-        self.said = said_of(call)
+        self.signature = arguments_text(call)
         text = PlanText(call, run, self.taped)
         self.export = Export(call, simple, name, text.result_of_leaves())
         self.replay = text.function(name)
@@ -107,10 +111,10 @@ class Plan:
 
     @property
     def info(self) -> TraceInfo:
-        ops = self.before, self.program.count()
+        ops = self.calls_before, self.program.count()
         compiled = self.executable
         memory = compiled.bytes if compiled and compiled.compiled else self.source.kept.bytes
-        return TraceInfo(self.said, ops, self.guards, self.replayed, memory)
+        return TraceInfo(self.signature, ops, self.guards, self.replayed, memory)
 
     @property
     def text_of_program(self) -> str:
@@ -120,19 +124,19 @@ class Plan:
 
 
 class DevicePlan(Plan):
-    """A plan whose program runs on a device, and a part of it on the host.
+    """A plan whose program runs on a device, and some calls of it on the host.
 
-    data : the data of the program's inputs, with which the graph is captured.  Raise NotOnDevice if the
-    program cannot be captured.
+    Raise NotOnDevice if the calls on the device cannot be captured as a CUDA graph.
     """
 
     def __init__(self, call: Call, name: str) -> None:
         self.program = program = without_dead_code(call.trace.program)
-        self.before = program.count()
+        self.calls_before = program.count()
         self.guards = [f"{guard.kind} at {guard.line}" for guard in program.guards]
+        # The graph is captured with the inputs of the traced call.
         data = [current(x)[1] for x in call.lifter.handles]
         self.run = DeviceProgram(program, call.trace.device, own_name(name, program), data)
-        self.names, self.said, self.taped = call.names, said_of(call), None
+        self.names, self.signature, self.taped = call.names, arguments_text(call), None
         text = PlanText(call, self.run, None)
         self.export = Export(call, program, name, text.result_of_leaves())
         self.replay = text.function(name)
@@ -146,8 +150,8 @@ class DevicePlan(Plan):
 
     @property
     def info(self) -> TraceInfo:
-        ops = self.before, self.run.count
-        return TraceInfo(self.said, ops, self.guards, self.replayed, self.run.bytes)
+        ops = self.calls_before, self.run.count
+        return TraceInfo(self.signature, ops, self.guards, self.replayed, self.run.bytes)
 
     @property
     def text_of_program(self) -> str:
@@ -155,14 +159,14 @@ class DevicePlan(Plan):
 
 
 def own_name(name: str, program: Program) -> str:
-    """Return `name`, with ``_`` or ``f_`` added if the generated code uses `name` for another object."""
+    """Return ``name``, with ``_`` or ``f_`` added if the generated code uses it for another object."""
     if NUMBERED.match(name):
         return f"f_{name}"
     taken = {"failed", "guards", "idle", "memory", *dir(np), *(node.op for node in program.nodes)}
     return f"{name}_" if name in taken else name
 
 
-def said_of(call: Call) -> str:
+def arguments_text(call: Call) -> str:
     """Return the names and types of the arguments as text, for ``TraceInfo.signature``."""
     parts = []
     for name, value in zip(call.names, call.values, strict=True):

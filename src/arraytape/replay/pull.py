@@ -21,14 +21,16 @@ from .program import INPUT, Node, Program, operands
 from .text.program_source import Source
 
 
-class Pulled:
+class ProgramWithPullback:
     """The forward program of a function, which also returns values for the pullback, and the pullback.
 
-    program : the traced program of the function.  joint : the program and its backward pass; its
-    inputs are those of the program, followed by the cotangents of results.  parts : for each input,
-    the node of its cotangent, or None.  given : for each result, whether it has a cotangent.  saved :
-    the nodes whose values are passed from the forward program to the pullback.  text : the source of
-    both functions.
+    program : the traced program of the function.
+    joint : the program and its backward pass; its inputs are those of the program, followed by the
+        cotangents of results.
+    parts : for each input, the node of its cotangent, or None.
+    given : for each result, whether it has a cotangent; kept as ``has_cotangent``.
+    saved : the nodes whose values are passed from the forward program to the pullback.
+    text : the source of both functions.
     """
 
     def __init__(
@@ -40,7 +42,7 @@ class Pulled:
         name: str,
         compile: bool | None = None,
     ) -> None:
-        self.given, self.asked = given, [part is not None for part in parts]
+        self.has_cotangent, self.has_input_cotangent = given, [part is not None for part in parts]
         count, first = len(program.outputs), len(program.inputs)
         joined = Program(
             joint.inputs, joint.nodes, [*program.guards, *joint.guards],
@@ -57,7 +59,7 @@ class Pulled:
             )
         )
         back = Program(whole.inputs, whole.nodes, guards[1], whole.outputs[count:])
-        self.saved = needed(back, {*front.nodes})
+        self.saved = nodes_to_save(back, {*front.nodes})
         places = {node: i for i, node in enumerate(whole.outputs[:count])}
         more = [node for node in self.saved if node not in places]
         front.outputs = [*front.outputs, *more]
@@ -65,7 +67,7 @@ class Pulled:
         self.places = [places[node] for node in self.saved]
         front.nodes = whole.nodes
         front = without_dead_code(front)
-        back, self.used = with_inputs(back, self.saved, whole.inputs[:first])
+        back, self.used = standalone_pullback(back, self.saved, whole.inputs[:first])
         both = ((front, name), (back, f"{name}_pull"))
         sources = [Source(blocked(with_bounds(part)), own) for part, own in both]
         self.runs = [source.function for source in sources]
@@ -78,18 +80,25 @@ class Pulled:
                 made.start(partial(self.runs.__setitem__, i))
 
     def run(self, *data: Any) -> Any:
+        """Run the forward program; return its outputs and writes."""
         return self.runs[0](*data)
 
     def forward_outputs(self, run: Callable[..., Any], data: Sequence[Any]) -> Any:
-        """Run the forward program; return outputs, writes and the values that the pullback needs."""
+        """Run the forward program; return outputs, writes and the values that the pullback needs.
+
+        run : ``ProgramWithPullback.run``, which the caller may have wrapped.
+        data : the inputs.
+        """
         outputs, writes = run(*data)
         return outputs, writes, [outputs[place] for place in self.places]
 
-    def back(self, data: Sequence[Any], saved: Sequence[Any], seeds: Sequence[Any]) -> Any:
+    def run_pullback(self, data: Sequence[Any], saved: Sequence[Any], seeds: Sequence[Any]) -> Any:
         """Run the pullback; return a list with a cotangent or None for each input.
 
-        data : the inputs.  saved : the values from ``forward_outputs``.  seeds : the cotangents of the
-        results.  If the shapes or dtypes of ``seeds`` differ from the traced ones, the result is None.
+        If the shapes or dtypes of ``seeds`` differ from the traced ones, return None.
+        data : the inputs.
+        saved : the values from ``forward_outputs``.
+        seeds : the cotangents of the results.
         """
         found = [np.asarray(g) for g in seeds if g is not None]
         layouts = zip(found, self.seeds, strict=True)
@@ -98,7 +107,7 @@ class Pulled:
         found = [g if g.flags.c_contiguous else g.copy("C") for g in found]
         parts, _ = self.runs[1](*[data[place] for place in self.used], *saved, *found)
         known = iter(parts)
-        return [next(known) if asked else None for asked in self.asked]
+        return [next(known) if asked else None for asked in self.has_input_cotangent]
 
 
 def dependent_nodes(program: Program, nodes: Sequence[Node]) -> set[Node]:
@@ -110,11 +119,11 @@ def dependent_nodes(program: Program, nodes: Sequence[Node]) -> set[Node]:
     return found
 
 
-def needed(back: Program, front: set[Node]) -> list[Node]:
+def nodes_to_save(back: Program, front: set[Node]) -> list[Node]:
     """Return the nodes of the forward program whose values must be saved for the pullback ``back``.
 
-    A view is not saved, because the pullback can make it again from its operand.  front : the nodes of
-    the forward program.
+    A view is not saved, because the pullback can make it again from its operand.
+    front : the nodes of the forward program.
     """
     asked, saved = {*back.roots()}, []
     for node in reversed(back.nodes):
@@ -131,13 +140,14 @@ def needed(back: Program, front: set[Node]) -> list[Node]:
     return saved[::-1]
 
 
-def with_inputs(
+def standalone_pullback(
     back: Program, saved: Sequence[Node], inputs: Sequence[Node]
 ) -> tuple[Program, list[int]]:
     """Return a program that runs the pullback alone, and a list of the input numbers that it reads.
 
     The program's inputs are those of the function's ``inputs`` that it reads, then one for each node in
-    ``saved``, then the cotangents.  back : the pullback, whose nodes refer to the forward program.
+    ``saved``, then the cotangents.
+    back : the pullback, whose nodes refer to the forward program.
     """
     of = {node: Node(INPUT, like=node) for node in saved}
     given = {*inputs}

@@ -27,14 +27,14 @@ def tape_here() -> Recording | None:
     """Return the only recorder around a call, if it is a tape to which a replay can add one record.
 
     Return None otherwise.  A tape with observers, packing of data or NaN diagnosis, for example, needs
-    each record of the function itself.
+    the record of each op in the function.
     """
     found = [one for one in recorders() if not isinstance(one, Bystander)]
     tape = found[0] if len(found) == 1 else None
     if type(tape) is not Recording or tape.observers or tape.accounts or tape.journal:
         return None
-    attended = tape.packing is not None or tape.numerics is not None or tape.shared
-    return None if attended else tape
+    needs_records = tape.packing is not None or tape.numerics is not None or tape.shared
+    return None if needs_records else tape
 
 
 def followed_here(handles: Sequence[Array], tape: Recording) -> tuple[bool, ...]:
@@ -46,30 +46,36 @@ def followed_here(handles: Sequence[Array], tape: Recording) -> tuple[bool, ...]
 
 
 class Refused(Exception):
-    """The error whose text is the reason why replays of a call cannot be one record."""
+    """The error of a call whose ops a replay cannot add to the tape as one record; its text is why."""
 
 
 class Recorded:
     """The records that a tape made in a traced call.
 
-    records : copies of the tape's records, with nodes in place of data and with new ids.  The ids from
-    1 on belong to the program's inputs, the next ids to the results of records.  The id 0 means a value
-    that the tape does not follow.  ids : value id of the tape -> new id.  pattern : for each input,
-    whether the tape follows it.  why : the reason why replays cannot be one record, or "".
+    records : copies of the tape's records, with nodes in place of data and with new ids.  The ids from 1
+        on belong to the program's inputs, the next ids to the results of records.  The id 0 means a
+        value that the tape does not follow.
+    ids : value id of the tape -> new id.
+    pattern : for each input, whether the tape follows it.
+    why : the reason why a replay cannot add one record in place of the function's records, or "".
     """
 
     def __init__(self, tape: Recording, trace: Trace) -> None:
         self.tape, self.trace = tape, trace
-        self.all, self.start, self.sources = tape.records, len(tape.records), len(tape.leaves)
+        self.tape_records, self.start, self.watched = (
+            tape.records,
+            len(tape.records),
+            len(tape.leaves),
+        )
         self.records: list[Record] = []
         self.ids: dict[int, int] = {}
         self.pattern: tuple[bool, ...] = ()
         self.why = ""
         self.ended = False
 
-    def begin(self) -> None:
+    def note_start(self) -> None:
         """Note how many records and watched values the tape has before the function starts."""
-        self.start, self.sources = len(self.all), len(self.tape.leaves)
+        self.start, self.watched = len(self.tape_records), len(self.tape.leaves)
 
     def end_records(self, lifted: Sequence[Lifted]) -> None:
         """Copy the records of the traced call, and replace traced data in the tape's records by values.
@@ -77,8 +83,8 @@ class Recorded:
         If an interrupt stops the method, a second call only replaces traced data.
         """
         tape = self.tape
-        if tape.records is not self.all:
-            self.all, self.start = tape.records, 0
+        if tape.records is not self.tape_records:
+            self.tape_records, self.start = tape.records, 0
             self.why = "it stops or resets the tape around it"
         if not self.ended:
             try:
@@ -86,32 +92,32 @@ class Recorded:
             except Refused as why:
                 self.why = str(why)
             self.ended = True
-        for place in range(self.start, len(self.all)):
-            self.all[place] = settled_record(self.all[place])
+        for place in range(self.start, len(self.tape_records)):
+            self.tape_records[place] = settled_record(self.tape_records[place])
 
     def take_records(self, lifted: Sequence[Lifted]) -> None:
         """Set ``pattern``, ``ids`` and ``records``; raise Refused if replays cannot be one record."""
         known, tape = self.ids, self.tape
-        self.pattern = tuple([one.value in tape.known for one in lifted])
+        self.pattern = tuple([one.followed_id in tape.known for one in lifted])
         for place, (one, followed) in enumerate(zip(lifted, self.pattern, strict=True)):
-            if followed and known.setdefault(one.value, place + 1) != place + 1:
+            if followed and known.setdefault(one.followed_id, place + 1) != place + 1:
                 raise Refused("two of its Arrays hold one value")
         variables = sum([one.handle._has_state for one in lifted])
-        if len(tape.leaves) - self.sources > variables:
+        if len(tape.leaves) - self.watched > variables:
             raise Refused("it watches Arrays on the tape around it")
-        for record in self.all[self.start :]:
+        for record in self.tape_records[self.start :]:
             plan = PLANS[record[0]]
             if plan not in (VIEW, PUT, ADD) and (not isinstance(plan, Plan) or plan.notable):
                 raise Refused(f"it has a record of {plan.name}, which a replay cannot make")
             for value_id in results_of(record):
                 known.setdefault(value_id, len(lifted) + len(known) + 1)
-            named = renamed(record, lambda value_id: known.get(value_id, 0))
+            named = rename_ids(record, lambda value_id: known.get(value_id, 0))
             self.records.append(tuple([self.with_nodes(item) for item in named]))
 
     def with_nodes(self, value: Any) -> Any:
-        """Return a part of a record with nodes of the program in place of data.
+        """Return a record, or an item of a record, with nodes of the program in place of data.
 
-        Raise Refused (replays cannot be one record) for objects of unknown types.
+        Raise Refused for objects of unknown types.
         """
         kind = type(value)
         if isinstance(value, Traced) or kind is np.ndarray:
@@ -123,7 +129,7 @@ class Recorded:
         raise Refused(f"a record of the tape keeps a {kind.__name__}")
 
 
-def renamed(record: Record, name: Callable[[int], int]) -> Record:
+def rename_ids(record: Record, name: Callable[[int], int]) -> Record:
     """Return a record with ``name(id)`` in place of each result id and input id."""
     items = list(record)
     several = type(record[1]) is tuple
@@ -134,7 +140,10 @@ def renamed(record: Record, name: Callable[[int], int]) -> Record:
 
 
 def settled_record(value: Any) -> Any:
-    """Return a record, or a part of a record, with values in place of traced data."""
+    """Return a record, or an item of a record, with ndarrays in place of traced data.
+
+    The tape keeps the record after the traced call.
+    """
     kind = type(value)
     if isinstance(value, Traced):
         return value.value

@@ -1,10 +1,11 @@
 """Replays under a tape: a replayed call is one record of the tape, with a pullback of its own.
 
 A plan calls its ``Taped`` object with the Arrays.  The object runs the program and adds the record.  At
-the first backward pass, ``pull_function`` traces the pass through the function's own records
-(``Recorded``).  The program of that trace is the pullback of later replays (``pull.py``).  In some
-passes, the function's own records are computed again from the call's inputs ("unfolded"): in guarded
-reruns, under outer recorders, with several cotangents at once, and for tangents.
+the first backward pass, ``pull_function`` traces the pass through the records that the function's ops
+made (``Recorded``).  The program of that trace is the pullback of later replays (``pull.py``).
+
+In some passes, the records of the function's ops are computed again from the call's inputs ("unfolded"):
+in guarded reruns, under outer recorders, with several cotangents at once, and for tangents.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ from .._tape.data import RawData
 from .._tape.recording import Recording
 from .._util.blocks import Quiet, Setting
 from .call import Call
-from .error_state import silently
+from .error_state import run_silently
 from .passes.simplify import without_dead_code
 from .program import Node, Program, nodes_in, replaced
-from .pull import Pulled
-from .recorded import followed_here, renamed, tape_here
+from .pull import ProgramWithPullback
+from .recorded import followed_here, rename_ids, tape_here
 from .tracing.trace import Trace
 from .tracing.traced import ACTIVE
 from .tracing.traced_storage import TRACED
@@ -42,11 +43,13 @@ from .tracing.traced_storage import TRACED
 class Taped:
     """The callable by which a plan runs its program under a tape.
 
-    results : the ids of outputs and writes, numbers from ``Recorded``.  made : the ids in ``results``
-    that no input has.  kept : the nodes of the values that the function's own records keep for their
-    backward pass.  computing : a program that computes only ``kept``.  traceable : whether the backward
-    pass may be traced.  pulled : the program together with its pullback; None until a backward pass was
-    traced.
+    results : the ids of outputs and writes, numbers from ``Recorded``.
+    made_ids : the ids in ``results`` that no input has.
+    kept_nodes : the nodes of the values that the records of the function's ops keep for their backward
+        pass.
+    kept_program : a program that computes only ``kept_nodes``.
+    traceable : whether the backward pass may be traced.
+    pulled : the program together with its pullback; None until a backward pass was traced.
     """
 
     def __init__(
@@ -59,10 +62,12 @@ class Taped:
         self.run = self.as_called(run)
         self.records, self.pattern = recorded.records, recorded.pattern
         self.results = call.given_ids()
-        self.made = [*dict.fromkeys(i for i in self.results if i > len(self.pattern))]
+        self.made_ids = [*dict.fromkeys(i for i in self.results if i > len(self.pattern))]
         self.followed = range(1, 1 + max(recorded.ids.values(), default=0))
-        self.kept = [*dict.fromkeys(nodes_in(tuple(self.records)))]
-        self.computing = without_dead_code(Program(program.inputs, program.nodes, [], self.kept))
+        self.kept_nodes = [*dict.fromkeys(nodes_in(tuple(self.records)))]
+        self.kept_program = without_dead_code(
+            Program(program.inputs, program.nodes, [], self.kept_nodes)
+        )
         self.traceable = not any(
             isinstance(plan := PLANS[record[0]], Plan) and plan.op.checked
             for record in self.records
@@ -70,19 +75,19 @@ class Taped:
         self.careful = any(
             node.dtype.kind == "c" for node in (*program.inputs, *program.outputs, *program.writes)
         )
-        self.pulled: Pulled | None = None
+        self.pulled: ProgramWithPullback | None = None
         self.forward: Callable[..., Any] = self.without_pull
 
     def as_called(self, run: Callable[..., Any]) -> Callable[..., Any]:
         """Return ``run``, made to suppress NumPy's warnings if the user's code set np.errstate."""
-        return functools.partial(silently, run) if self.quiet else run
+        return functools.partial(run_silently, run) if self.quiet else run
 
     def without_pull(self, data: Sequence[Any]) -> Any:
         """Run the program before a pullback exists; return outputs, writes and (): no saved values."""
         return *self.run(*data), ()
 
     def __call__(self, handles: Sequence[Array]) -> Any:
-        """Run the program on Arrays, add a record to the tape, and return (outputs, writes, value ids).
+        """Run the program on Arrays, add a record to the tape; return outputs, writes, their value ids.
 
         Return None without running the program if no tape can take the record, or if the tape follows
         other Arrays than in the traced call.
@@ -99,7 +104,7 @@ class Taped:
         data = [keep_data(x) for x in handles]
         pulled, forward = self.pulled, self.forward
         outputs, writes, saved = forward(data)
-        outs = [new_value_id() for _ in self.made]
+        outs = [new_value_id() for _ in self.made_ids]
         names = self.names(value_ids, outs)
         if outs:
             call = TapedCall(self, data, pulled, saved, tape)
@@ -109,20 +114,22 @@ class Taped:
     def names(self, value_ids: Sequence[int], outs: Sequence[int]) -> dict[int, int]:
         """Return a dict from ids in ``records``, which are numbers from 0 on, to one call's value ids.
 
-        value_ids : the value ids of the call's inputs.  outs : the new value ids for ``made``.  Ids of
-        intermediate values are left out.
+        Ids of intermediate values are left out.
+        value_ids : the value ids of the call's inputs.
+        outs : the new value ids for ``made_ids``.
         """
-        return {**dict(enumerate((0, *value_ids))), **dict(zip(self.made, outs, strict=True))}
+        return {**dict(enumerate((0, *value_ids))), **dict(zip(self.made_ids, outs, strict=True))}
 
     def taped_values(self, data: Sequence[Any]) -> dict[Node, Any]:
         """Return the values that records keep, as a dict node -> value, computed from the inputs."""
-        return dict(zip(self.kept, self.computing.run(data)[0], strict=True))
+        return dict(zip(self.kept_nodes, self.kept_program.run(data)[0], strict=True))
 
     def trace_pull(self, data: Sequence[Any], seeds: Sequence[Any]) -> None:
         """Trace the backward pass with the cotangents ``seeds``, and set ``pulled``.
 
-        data : the inputs of a call.  seeds : the cotangents of the values in ``made``, None where
-        there is none.  If the trace is spoiled, ``traceable`` becomes False.
+        If the traced pass cannot be replayed, ``traceable`` becomes False.
+        data : the inputs of a call.
+        seeds : the cotangents of the values in ``made_ids``, None where there is none.
         """
         trace, values = Trace(), self.taped_values(data)
         trace.program.inputs, trace.program.nodes = [*self.program.inputs], [*self.program.nodes]
@@ -133,7 +140,7 @@ class Taped:
         pass_ = BackwardPass(RawData(TRACED), self.followed)
         try:
             with Setting(ACTIVE, trace), Setting(MAKING, TRACED), only_recorders():
-                for name, g in zip(self.made, seeds, strict=True):
+                for name, g in zip(self.made_ids, seeds, strict=True):
                     if g is not None:
                         pass_.lend_contribution(name, trace.input(np.array(g, order="C")))
                 backward(pass_, records, careful=True)
@@ -141,10 +148,12 @@ class Taped:
                 parts = [None if g is None else trace.node_of(g) for g in found]
         finally:
             trace.open = False
-        self.traceable = not (trace.spoiled or trace.foreign or trace.quiet)
+        self.traceable = not (trace.spoiled or trace.users_arrays or trace.quiet)
         if self.traceable:
             given = tuple([g is not None for g in seeds])
-            pulled = Pulled(self.program, trace.program, parts, given, self.name, self.compile)
+            pulled = ProgramWithPullback(
+                self.program, trace.program, parts, given, self.name, self.compile
+            )
             self.forward = functools.partial(pulled.forward_outputs, self.as_called(pulled.run))
             self.pulled = pulled
 
@@ -152,9 +161,11 @@ class Taped:
 class TapedCall(CallOfUser):
     """The data that the record of a replayed call keeps.
 
-    data : the inputs.  saved : the values that the pullback needs.  records : the function's own
-    records with this call's data, or None before ``unfold`` was called.  told : whether ``tell_tape``
-    has passed these records to the tape.
+    data : the inputs.
+    saved : the values that the pullback needs.
+    records : the records of the function's ops with this call's data, or None before ``unfold`` was
+        called.
+    on_tape : whether ``add_to_tape`` has added these records to the tape.
     """
 
     cusped = True  # because an op within the function may have a cusp
@@ -163,35 +174,36 @@ class TapedCall(CallOfUser):
         self,
         taped: Taped,
         data: Sequence[Any],
-        pulled: Pulled | None,
+        pulled: ProgramWithPullback | None,
         saved: Sequence[Any],
         tape: Recording,
     ) -> None:
         self.taped, self.data, self.pulled, self.saved = taped, data, pulled, saved
         self.name, self.pull, self.missing = f"function {taped.name}", None, None
-        self.careful, self.tape, self.told = taped.careful, ref(tape), False
+        self.careful, self.tape, self.on_tape = taped.careful, ref(tape), False
         self.records: list[Record] | None = None
         self.kept_arrays = [*data, *saved]
 
-    def back(self, seeds: Sequence[Any]) -> Any:
+    def pull_by_program(self, seeds: Sequence[Any]) -> Any:
         """Return the cotangents of the inputs, computed by the pullback's program.
 
         Return None if there is no such program for these cotangents, or if it fails.
         """
         pulled = self.pulled
-        if pulled is None or tuple([g is not None for g in seeds]) != pulled.given:
+        if pulled is None or tuple([g is not None for g in seeds]) != pulled.has_cotangent:
             return None
         if not are_plain(seeds):
             return None
         try:
-            return pulled.back(self.data, self.saved, seeds)
+            return pulled.run_pullback(self.data, self.saved, seeds)
         except Exception:  # the caller goes on with the records, which may raise the error again
             return None
 
     def unfold(self, value_ids: Sequence[int], outs: Sequence[int]) -> list[Record]:
-        """Return the records that the function would have made on the tape if it had run itself.
+        """Return the records that the tape would have made if the function itself had run.
 
-        value_ids : the value ids of the inputs.  outs : the value ids of the results.
+        value_ids : the value ids of the inputs.
+        outs : the value ids of the results.
         """
         if self.records is None:
             with Quiet():
@@ -204,21 +216,21 @@ class TapedCall(CallOfUser):
                 )
 
             self.records = [
-                renamed(replaced(record, values.__getitem__), unfolded_id)
+                rename_ids(replaced(record, values.__getitem__), unfolded_id)
                 for record in self.taped.records
             ]
         return self.records
 
-    def tell_tape(self, records: Sequence[Record], outs: Sequence[int]) -> None:
+    def add_to_tape(self, records: Sequence[Record], outs: Sequence[int]) -> None:
         """Add the unfolded records to the tape, if the tape is still active.
 
         An active tape also records the backward pass, which computes with intermediate values of the
         function.  The tape follows these values only if it has the records that made them.
         """
         tape = self.tape()
-        if self.told or tape is None or tape not in recorders():
+        if self.on_tape or tape is None or tape not in recorders():
             return
-        self.told = True
+        self.on_tape = True
         for record in records:
             if any(value_id in tape.followed for value_id in inputs_of(record)):
                 tape.record(renamed_results(record, outs))
@@ -242,18 +254,17 @@ def are_plain(seeds: Sequence[Any]) -> bool:
 
 
 def pull_function(at: Any, record: Record) -> None:
-    """Pull cotangents through the record of a replayed call; see ``Structural.pull_cotangents``.
+    """Pass cotangents back through the record of a replayed call, in the backward pass ``at``.
 
-    at : the backward pass.  The program of the pullback runs if ``at`` is a plain ``BackwardPass`` over
-    NumPy data.  In other passes, or if there is no such program yet, the function's own records are
-    used.
+    The program of the pullback runs if ``at`` is a plain ``BackwardPass`` over NumPy data.  In other
+    passes, or if there is no such program yet, the records of the function's ops are used.
     """
     _, outs, value_ids, call = CallRecord(*record)
     seeds = [at.peek(out) for out in outs]
     if all(g is None for g in seeds):
         return
     plain = type(at) is BackwardPass and type(at.data) is RawData
-    parts = call.back(seeds) if plain else None
+    parts = call.pull_by_program(seeds) if plain else None
     if parts is None:
         taped = call.taped
         if plain and taped.traceable and taped.pulled is None and are_plain(seeds):
@@ -268,9 +279,9 @@ def pull_function(at: Any, record: Record) -> None:
 
 
 def pull_unfolded(at: Any, call: TapedCall, value_ids: Sequence[int], outs: Sequence[int]) -> None:
-    """Pull cotangents back through the function's own records, within the pass ``at``."""
+    """Pull cotangents back through the records of the function's ops, within the pass ``at``."""
     records = call.unfold(value_ids, outs)
-    call.tell_tape(records, outs)
+    call.add_to_tape(records, outs)
     made = {value_id for record in records for value_id in results_of(record)}
     passes, followed = at.passes(), at.followed
     for one in passes:
@@ -283,7 +294,7 @@ def pull_unfolded(at: Any, call: TapedCall, value_ids: Sequence[int], outs: Sequ
 
 
 def push_function(at: Any, record: Record) -> list[Array | None]:
-    """Push tangents through the function's own records; see ``Structural.push_tangents``."""
+    """Return the tangents of a replayed call's results, from the records of the function's ops."""
     _, outs, value_ids, call = CallRecord(*record)
     found: list[Array | None] = at.rerun(outs, call.unfold(value_ids, outs), outs)
     return found

@@ -1,7 +1,7 @@
 """Boxed data and its namespaces, for the storages that ``testing.storages`` offers.
 
 A box holds an array in ``inner``, and supports only the operations that arraytape requires of raw data.
-So tests find code that would not work with data of a GPU or of another library.
+So tests on boxed data find code that would not work with data of a GPU or of another library.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from .._util.array_types import Index, RawArray, RawOperand
 
+# Special methods, without underscores, that would read values: boxes raise TypeError for them.
 READS = ("bool", "complex", "contains", "float", "index", "int", "iter", "len", "array", "buffer")
 UNARY = ("abs", "invert", "neg", "pos")
 BINARY = (
@@ -33,7 +34,8 @@ COMPARISONS = ("eq", "ge", "gt", "le", "lt", "ne")
 class Boxed:
     """An array in a box that supports the storage protocol and nothing else.
 
-    inner : an array of the wrapped namespace.  boxes : the namespace that creates the boxes.
+    inner : an array of the wrapped namespace, which computes.
+    boxes : the namespace that creates the boxes.
     """
 
     __slots__ = ("__weakref__", "inner")
@@ -109,7 +111,9 @@ class Frozen(Boxed):
         raise TypeError("frozen data cannot be written to")
 
 
-def refusing(name: str) -> Callable[..., Any]:
+def refuse_reads(name: str) -> Callable[..., Any]:
+    """Return a special method, such as ``__float__``, that raises TypeError and reads no value."""
+
     def refuse_read(x: Boxed, *_: Any) -> Any:
         raise TypeError(f"__{name}__ reads values, which may lie on another machine")
 
@@ -117,6 +121,10 @@ def refusing(name: str) -> Callable[..., Any]:
 
 
 def binary_method(name: str, method: str) -> Callable[..., Any]:
+    """Return the special method of the operator ``name``, such as "add", for boxes.
+
+    method : "" for ``x + y``, "r" for the reflected operator, "i" for ``x += y``.
+    """
     function = getattr(operator, {"and": "and_", "or": "or_"}.get(name, name))
 
     def apply_operator(x: Boxed, other: RawOperand | Batched) -> Any:
@@ -141,7 +149,7 @@ def unary_method(name: str) -> Callable[[Boxed], Any]:
 
 
 for _name in READS:
-    setattr(Boxed, f"__{_name}__", refusing(_name))
+    setattr(Boxed, f"__{_name}__", refuse_reads(_name))
 for _name in UNARY:
     setattr(Boxed, f"__{_name}__", unary_method(_name))
 for _name in BINARY:
@@ -151,7 +159,11 @@ for _name in BINARY:
 
 
 class Boxes:
-    """An array API namespace that calls the functions of the namespace ``within`` on boxed data."""
+    """An array API namespace that calls the functions of the namespace ``within`` on boxed data.
+
+    kind : the type of the boxes.
+    root : the whole namespace, of which this may be a submodule such as linalg.
+    """
 
     def __init__(self, within: ModuleType, kind: type[Boxed], root: Boxes | None = None) -> None:
         self.within, self.kind, self.root = within, kind, root or self
@@ -164,16 +176,18 @@ class Boxes:
         elif isinstance(dtype := self.dtype_within(found), np.dtype):
             value = dtype
         elif callable(found):
-            value = self.boxed(found)
+            value = self.wrap_function(found)
         else:
             value = found
         setattr(self, name, value)
         return value
 
-    def boxed(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def wrap_function(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function that takes and returns boxes; ``function`` gets their contents."""
+
         def call_boxed(*arguments: Any, device: Hashable | None = None, **keywords: Any) -> Any:
             boxes = self.root
-            keywords |= boxes.placing(device)
+            keywords |= boxes.device_keywords(device)
             first = next((a for a in arguments if isinstance(a, Boxed)), None)
             arguments = tuple(
                 [boxes.unbox(a) if first is None else boxes.operand(a, first) for a in arguments]
@@ -185,6 +199,7 @@ class Boxes:
         return call_boxed
 
     def box(self, result: Any) -> Any:
+        """Return a function's result with a box around each array."""
         if isinstance(result, tuple | list):
             parts = [self.box(part) for part in result]
             return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
@@ -193,6 +208,7 @@ class Boxes:
         return self.kind(result) if hasattr(result, "shape") else result
 
     def unbox(self, argument: Any) -> Any:
+        """Return an argument without boxes, and with the wrapped namespace's dtypes."""
         if isinstance(argument, Boxed):
             return argument.inner
         if type(argument) in (tuple, list):
@@ -214,7 +230,10 @@ class Boxes:
         return getattr(key, "memory", key)
 
     def operand(self, other: RawOperand | Batched, asarray_like: Boxed) -> Any:
-        """Return the operand ``other`` without its box; raise TypeError for NumPy arrays."""
+        """Return the operand ``other`` without its box; raise TypeError for NumPy arrays.
+
+        asarray_like : the other operand.  A NumPy scalar becomes data on its device.
+        """
         if isinstance(other, np.ndarray):
             raise TypeError("host data does not mix with data on a device")
         if isinstance(other, np.generic):
@@ -228,14 +247,16 @@ class Boxes:
     def device_of(self, inner: RawArray) -> Any:
         return f"{self.name}:0"
 
-    def placing(self, device: Hashable) -> dict[str, Any]:
+    def device_keywords(self, device: Hashable) -> dict[str, Any]:
         """Return the keyword arguments with which the wrapped namespace uses ``device``."""
         return {}
 
     def dtype_for(self, dtype: npt.DTypeLike) -> Any:
+        """Return the wrapped namespace's dtype for a NumPy dtype."""
         return dtype
 
     def dtype_within(self, found: Any) -> Any:
+        """Return the NumPy dtype for a dtype of the wrapped namespace; None for other objects."""
         return (
             np.dtype(found) if isinstance(found, type) and issubclass(found, np.generic) else None
         )
@@ -251,7 +272,7 @@ class StrictBoxes(Boxes):
     def device_of(self, inner: RawArray) -> Any:
         return inner.device
 
-    def placing(self, device: Hashable) -> dict[str, Any]:
+    def device_keywords(self, device: Hashable) -> dict[str, Any]:
         return {} if device is None else {"device": device}
 
     def dtype_for(self, dtype: npt.DTypeLike) -> Any:
@@ -262,7 +283,7 @@ class StrictBoxes(Boxes):
 
 
 class BoxedNamespace(Standard):
-    """The functions of the standard on ``Boxed`` data, which rules and ops call without recording."""
+    """The raw functions on ``Boxed`` data: ops and rules compute with them."""
 
     def add_at(self, x: Any, key: Index, value: Any) -> Any:
         np.add.at(x.memory, x.boxes.memory_key(x, key), getattr(value, "memory", value))
@@ -270,7 +291,7 @@ class BoxedNamespace(Standard):
 
 
 class FrozenNamespace(BoxedNamespace):
-    """The functions of the standard on ``Frozen`` data: ``add_at`` returns new data."""
+    """The raw functions on ``Frozen`` data: ``add_at`` returns new data."""
 
     def add_at(self, x: Any, key: Index, value: Any) -> Any:
         sums = x.memory.copy(order="K")
@@ -280,6 +301,12 @@ class FrozenNamespace(BoxedNamespace):
 
 # Pickles refer to this function by its module and name, so neither may change.
 def unpickled(name: str, memory: np.ndarray[Any, Any], device: str) -> Boxed:
+    """Return the Boxed that a pickle holds.
+
+    name : the name of the backend.
+    memory : the values.
+    device : the name of the device.
+    """
     from . import storages
 
     storage = getattr(storages, {"array_api_strict": "strict"}.get(name, name))()

@@ -1,4 +1,4 @@
-"""Gradient checks of the calls in tests that have the mark ``check_gradients``."""
+"""Gradient checks of the functions that a test calls, for tests with the mark ``check_gradients``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAIR = "check_gradients: a test returns (f, inputs), or a list of such pairs, go
 FLOATING = "fc"
 
 
-class Call(NamedTuple):
+class KeptCall(NamedTuple):
     """One call of a function: the function, copies of the arguments, and the line of the call."""
 
     function: Callable[..., Any]
@@ -32,15 +32,15 @@ class Call(NamedTuple):
     line: str
 
 
-class Calls:
+class CallKeeper:
     """A context manager that keeps calls of some functions, with copies of their arguments.
 
     A wrapper replaces each function under all its names, in the test's module and in all modules of the
     function's own package.  A call is kept if an argument and a result hold a floating-point Array.
     Calls inside a call of a wrapper are neither kept nor counted.
-
-    limit : the number of first calls of each function that may be kept.  made : the number of calls of
-    each function.  busy : True while a wrapper runs.
+    limit : how many of the first calls of each function may be kept.
+    counts : the number of calls of each function.
+    in_call : True while a wrapper runs.
     """
 
     def __init__(
@@ -48,16 +48,16 @@ class Calls:
     ) -> None:
         self.functions = [function_named(f) for f in functions]
         self.module, self.limit = module, limit
-        self.made: dict[Callable[..., Any], int] = dict.fromkeys(self.functions, 0)
-        self.kept: list[Call] = []
+        self.counts: dict[Callable[..., Any], int] = dict.fromkeys(self.functions, 0)
+        self.kept: list[KeptCall] = []
         self.replaced: list[tuple[dict[str, Any], str, Any]] = []
-        self.busy = False
+        self.in_call = False
 
-    def __enter__(self) -> Calls:
+    def __enter__(self) -> CallKeeper:
         found = [(f, names, name) for f in self.functions for names, name in self.names_bound_to(f)]
         for f, names, name in found:
             self.replaced.append((names, name, f))
-            names[name] = self.keeping(f)
+            names[name] = self.wrap_function(f)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -81,29 +81,29 @@ class Calls:
             )
         return found
 
-    def keeping(self, f: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a wrapper of ``f`` that counts calls in ``made`` and adds copies to ``kept``."""
+    def wrap_function(self, f: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a wrapper of ``f`` that counts calls in ``counts`` and adds copies to ``kept``."""
 
         @functools.wraps(f)
         def keep_call(*args: Any, **keywords: Any) -> Any:
-            if self.busy:
+            if self.in_call:
                 return f(*args, **keywords)
-            self.made[f] += 1
-            kept = self.snapshot(f, args, keywords) if self.made[f] <= self.limit else None
-            self.busy = True
+            self.counts[f] += 1
+            kept = self.copy_call(f, args, keywords) if self.counts[f] <= self.limit else None
+            self.in_call = True
             try:
                 result = f(*args, **keywords)
             finally:
-                self.busy = False
+                self.in_call = False
             if kept and any(is_floating_leaf(y) for y in nest.leaves(result)):
                 self.kept.append(kept)
             return result
 
         return keep_call
 
-    def snapshot(
+    def copy_call(
         self, f: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]
-    ) -> Call | None:
+    ) -> KeptCall | None:
         """Return a call with copied arguments; None unless one holds a float Array."""
         try:
             bound = inspect.signature(f).bind(*args, **keywords)
@@ -113,18 +113,21 @@ class Calls:
             return None
         for name, value in bound.arguments.items():
             bound.arguments[name] = nest.pack_nesting(
-                value, [snapshot(x) for x in nest.leaves(value)]
+                value, [copy_argument(x) for x in nest.leaves(value)]
             )
-        return Call(f, bound, user_line())
+        return KeptCall(f, bound, user_line())
 
     def check_kept_calls(self, options: dict[str, Any]) -> None:
-        """Raise AssertionError if a kept call has wrong gradients, or a function has no kept call."""
+        """Raise AssertionError if a kept call has wrong gradients, or a function has no kept call.
+
+        options : keyword arguments of ``testing.check_gradients``.
+        """
         for call in self.kept:
             check_call(call, options)
         for f in self.functions:
             if not any(call.function is f for call in self.kept):
                 raise AssertionError(
-                    f"check_gradients: the test called {f.__qualname__} {self.made[f]} times, never "
+                    f"check_gradients: the test called {f.__qualname__} {self.counts[f]} times, never "
                     "from a floating-point array of xp to another one"
                 )
 
@@ -147,7 +150,7 @@ def is_floating_leaf(x: Any) -> bool:
     return isinstance(x, Array) and x.dtype.kind in FLOATING
 
 
-def snapshot(x: Any) -> Any:
+def copy_argument(x: Any) -> Any:
     """Copy an Array or a NumPy array; return other objects unchanged.  No tape follows the copy."""
     if isinstance(x, Array):
         _, data = current(x)
@@ -155,8 +158,11 @@ def snapshot(x: Any) -> Any:
     return x.copy() if isinstance(x, np.ndarray) else x
 
 
-def check_call(call: Call, options: dict[str, Any]) -> None:
-    """Check a call's gradients with respect to all arguments that hold a floating-point Array."""
+def check_call(call: KeptCall, options: dict[str, Any]) -> None:
+    """Check a call's gradients with respect to all arguments that hold a floating-point Array.
+
+    options : keyword arguments of ``testing.check_gradients``.
+    """
     arguments = call.arguments.arguments
     varied = {
         name: value
@@ -166,7 +172,7 @@ def check_call(call: Call, options: dict[str, Any]) -> None:
 
     def call_with_varied(*values: Any) -> Any:
         fresh = {
-            name: nest.pack_nesting(value, [snapshot(x) for x in nest.leaves(value)])
+            name: nest.pack_nesting(value, [copy_argument(x) for x in nest.leaves(value)])
             for name, value in arguments.items()
             if name not in varied
         }
@@ -184,13 +190,13 @@ def check_call(call: Call, options: dict[str, Any]) -> None:
         [inspect.Parameter(name, kind) for name in varied]
     )
     try:
-        compare(call_with_varied, list(varied.values()), options)
+        check_quietly(call_with_varied, list(varied.values()), options)
     except AssertionError as error:
         name = call.function.__qualname__
         raise AssertionError(f"{name}, as called at {call.line}: {error}") from None
 
 
-def compare(f: Callable[..., Any], inputs: Any, options: dict[str, Any]) -> None:
+def check_quietly(f: Callable[..., Any], inputs: Any, options: dict[str, Any]) -> None:
     """Call ``check_gradients``; show its warnings only if it raises no error."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -202,7 +208,8 @@ def compare(f: Callable[..., Any], inputs: Any, options: dict[str, Any]) -> None
 def check_returned(result: Any, options: dict[str, Any], *, differentiates: bool) -> None:
     """Check the gradients of the pairs (f, inputs) that a test returned.
 
-    If ``differentiates`` is False, the functions are only called, because ``xp`` is another library.
+    differentiates : False if ``xp`` is another library than arraytape; then the functions are only
+        called.
     """
     pairs = result if isinstance(result, list) else [result]
     for pair in pairs:
@@ -210,6 +217,6 @@ def check_returned(result: Any, options: dict[str, Any], *, differentiates: bool
             raise TypeError(PAIR.format(short_repr(pair)))
         f, inputs = pair
         if differentiates:
-            compare(f, inputs, options)
+            check_quietly(f, inputs, options)
         else:
             f(*inputs) if type(inputs) in (list, tuple) else f(inputs)

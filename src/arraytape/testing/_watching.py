@@ -1,6 +1,7 @@
-"""Tapes that watch every floating-point array which the namespace creates.
+"""A tape that watches every floating-point array which the namespace creates, for the backend "taped".
 
-The functions of the namespace that create arrays are replaced by wrappers while a block is open.
+While a block of ``watching`` is open, wrappers replace the functions of the namespace that create
+arrays.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ BLOCKS: list[object] = []  # the open blocks of all threads
 @contextmanager
 def watching() -> Iterator[GradientTape]:
     """Open a persistent tape that watches every floating-point array which the namespace makes."""
-    with GradientTape(persistent=True) as tape, makers_watched():
+    with GradientTape(persistent=True) as tape, watch_new_arrays():
         token = TAPE.set(tape)
         try:
             yield tape
@@ -35,10 +36,11 @@ def watching() -> Iterator[GradientTape]:
 
 
 @contextmanager
-def makers_watched() -> Iterator[None]:
-    """Open a block in which ``watched`` wraps the namespace's functions that create arrays.
+def watch_new_arrays() -> Iterator[None]:
+    """Open a block in which the tape of a thread or task watches each array that it creates.
 
-    Blocks of several threads share the wrappers.  The last block to end removes the wrappers.
+    ``watch_results`` wraps the namespace's functions that create arrays.  Blocks of several threads
+    share the wrappers.  The last block to end removes the wrappers.
     """
     xp, block = namespace(), object()
     with LOCK:
@@ -47,7 +49,7 @@ def makers_watched() -> Iterator[None]:
             REPLACED.update({name: operator.attrgetter(name)(xp) for name in makers})
         BLOCKS.append(block)
         for name, make in REPLACED.items():
-            replace_function(name, watched(make))
+            replace_function(name, watch_results(make))
     try:
         yield
     finally:
@@ -65,7 +67,7 @@ def replace_function(name: str, function: Callable[..., Any]) -> None:
     setattr(getattr(namespace(), extension) if extension else namespace(), own, function)
 
 
-def watched(make: Callable[..., Any]) -> Callable[..., Any]:
+def watch_results(make: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap ``make`` so that the tape of the calling thread or task watches floating-point results."""
 
     @functools.wraps(make)

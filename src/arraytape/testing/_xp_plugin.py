@@ -16,28 +16,35 @@ import pytest
 
 from .._array.array import PUBLIC, namespace
 from .._util.errors import short_repr
-from ._called import Calls, check_returned
+from ._called import CallKeeper, check_returned
 from .xp_backends import NAMES, STRICT, available, on
 
 CHOSEN = pytest.StashKey[Any]()  # in config.stash: the names of the backends to test
-CHOICES = {"np_only": {"numpy"}, "cpu_only": {*NAMES} - {"hostile", "frozen"}}
+NOT_SKIPPED = {"np_only": {"numpy"}, "cpu_only": {*NAMES} - {"hostile", "frozen"}}
 OPTIONS = {"of", "order", "modes", "rtol", "seeds", "h", "calls"}
 INSTALL = "array-api-strict is not installed: pip install array-api-strict"
 
 
 # --- which backends -------------------------------------------------------------------------------
 def pytest_configure(config: pytest.Config) -> None:
-    """Store the backend names in the option, or else the setting; raise UsageError for unknown names."""
+    """Store the names of the backends to test; raise UsageError for unknown names.
+
+    They come from the option ``--xp-backends`` or, without it, from the setting ``xp_backends``.
+    """
     given = config.getoption("xp_backends")
     where = "xp_backends" if given is None else "--xp-backends"
-    chosen = names_in(config.getini("xp_backends") if given is None else [given], where)
+    chosen = backends_named(config.getini("xp_backends") if given is None else [given], where)
     if given is not None and STRICT in chosen and "all" not in given and STRICT not in available():
         raise pytest.UsageError(f"--xp-backends: {INSTALL}")
     config.stash[CHOSEN] = chosen
 
 
-def names_in(given: Iterable[str], where: str) -> list[str]:
-    """Return the named backends, each once, in the order of NAMES."""
+def backends_named(given: Iterable[str], where: str) -> list[str]:
+    """Return the names of backends in ``given``, each once, in the order of NAMES.
+
+    given : strings of names with commas or spaces between them, or "all".
+    where : the option or setting that has the names, for messages.
+    """
     found = [name.replace("-", "_") for text in given for name in text.replace(",", " ").split()]
     wrong = [name for name in found if name not in (*NAMES, "all")]
     if wrong or not found:
@@ -63,7 +70,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def xp_backend(request: pytest.FixtureRequest) -> str:
     """Return the name of the backend that the test runs on."""
     name: str = request.param
-    obey_marks(request.node, name)
+    apply_marks(request.node, name)
     if name not in available():
         pytest.skip(INSTALL)
     return name
@@ -77,30 +84,33 @@ def xp(xp_backend: str) -> Iterator[Any]:
 
 
 # --- skip_xp_backends, xfail_xp_backends ----------------------------------------------------------
-def obey_marks(item: pytest.Item, name: str) -> None:
-    """Skip a test, or mark the test as an expected failure, if its marks select the backend ``name``."""
+def apply_marks(item: pytest.Item, name: str) -> None:
+    """Skip a test, or mark it as an expected failure, if its marks select the backend ``name``."""
     for mark in item.iter_markers("skip_xp_backends"):
-        if concerns(mark, name, {"reason"}):
+        if mark_selects(mark, name, {"reason"}):
             pytest.skip(mark.kwargs.get("reason") or f"not on {name}")
     for mark in item.iter_markers("xfail_xp_backends"):
-        if concerns(mark, name, {"reason", "strict"}):
+        if mark_selects(mark, name, {"reason", "strict"}):
             options = {key: mark.kwargs[key] for key in ("strict",) if key in mark.kwargs}
             reason = mark.kwargs.get("reason") or f"fails on {name}"
             item.add_marker(pytest.mark.xfail(reason=reason, **options))
 
 
-def concerns(mark: pytest.Mark, name: str, others: set[str]) -> bool:
-    """Return True if a mark selects the backend ``name``; fail the test for wrong arguments."""
-    if unknown := {*mark.kwargs} - {*CHOICES, "exceptions"} - others:
+def mark_selects(mark: pytest.Mark, name: str, others: set[str]) -> bool:
+    """Return True if a mark selects the backend ``name``; fail the test for wrong arguments.
+
+    others : names of further keyword arguments that the mark takes.
+    """
+    if unknown := {*mark.kwargs} - {*NOT_SKIPPED, "exceptions"} - others:
         raise failure(f"{mark.name} takes no {short_repr(min(unknown))}")
     exceptions = mark.kwargs.get("exceptions", ())
     if wrong := [one for one in (*mark.args, *exceptions) if one not in NAMES]:
         raise failure(
             f"{mark.name}: there is no backend {short_repr(wrong[0])}; there are {', '.join(NAMES)}"
         )
-    chosen = [CHOICES[key] for key in CHOICES if mark.kwargs.get(key)]
+    chosen = [NOT_SKIPPED[key] for key in NOT_SKIPPED if mark.kwargs.get(key)]
     if not mark.args and not chosen:
-        raise failure(f"{mark.name} names no backend, nor {' or '.join(CHOICES)}=True")
+        raise failure(f"{mark.name} names no backend, nor {' or '.join(NOT_SKIPPED)}=True")
     skipped = {*mark.args, *(one for kept in chosen for one in {*NAMES} - kept)}
     return name in skipped - {*exceptions}
 
@@ -120,13 +130,13 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]
     marks = list(pyfuncitem.iter_markers("check_gradients"))
     if not marks:
         return (yield)
-    functions, options = asked_for(marks)
+    functions, options = read_marks(marks)
     limit = options.pop("calls", 10)
     differentiates = pyfuncitem.funcargs.get("xp", namespace()) in PUBLIC
     returned: list[Any] = []
-    with Calls(functions if differentiates else [], pyfuncitem.module, limit) as calls:
+    with CallKeeper(functions if differentiates else [], pyfuncitem.module, limit) as calls:
         test = pyfuncitem.obj
-        pyfuncitem.obj = keeping_result(test, returned)
+        pyfuncitem.obj = keep_result(test, returned)
         try:
             result = yield
         finally:
@@ -145,8 +155,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]
     return result
 
 
-def asked_for(marks: Iterable[pytest.Mark]) -> tuple[list[Any], dict[str, Any]]:
-    """Return the functions and options of a test's marks.
+def read_marks(marks: Iterable[pytest.Mark]) -> tuple[list[Any], dict[str, Any]]:
+    """Return the functions and options of a test's marks ``check_gradients``.
 
     If several marks set an option, the value of the mark nearest to the test is used.
     """
@@ -165,10 +175,11 @@ def asked_for(marks: Iterable[pytest.Mark]) -> tuple[list[Any], dict[str, Any]]:
     return functions, options
 
 
-def keeping_result(test: Callable[..., Any], returned: list[Any]) -> Any:
-    """Wrap a test so that its result is appended to ``returned``; leave a coroutine function unchanged.
+def keep_result(test: Callable[..., Any], returned: list[Any]) -> Any:
+    """Wrap a test so that its result is appended to ``returned``.
 
-    The wrapper returns None, because pytest warns of tests that return anything else.
+    The wrapper returns None, because pytest warns of tests that return anything else.  A coroutine
+    function is left unchanged.
     """
     if inspect.iscoroutinefunction(test):
         return test

@@ -55,8 +55,9 @@ def measures(
 ) -> Callable[[F], F]:
     """Return a decorator that sets the attributes of a method which asv and the dashboard read.
 
-    headline : the title of the method's tile on the dashboard's first page, or "" for no tile.  rank :
-    the position among the tiles.  exact : True for counts, which have hardly any noise.
+    headline : the title of the method's tile on the dashboard's first page, or "" for no tile.
+    rank : the position among the tiles.
+    exact : True for counts, which have hardly any noise.
     """
 
     def declare_measure(function: F) -> F:
@@ -239,7 +240,7 @@ class TapeBenchmarks(ABC):
     @measures(unit="bytes", headline="peak memory", rank=3, exact=True)
     def track_peak_bytes(self, *params: Any) -> int:
         """Return the peak of memory in the loss and its gradient, minus the memory in use before."""
-        return peak(self._step)
+        return peak_bytes(self._step)
 
     @measures(unit="records", headline="records on the tape", rank=4, exact=True)
     def track_records(self, *params: Any) -> int:
@@ -256,7 +257,10 @@ class TapeBenchmarks(ABC):
 
 
 def version_of(cls: type) -> str:
-    """Return a digest of the source of a subclass and its bases up to TapeBenchmarks."""
+    """Return a digest of the source of a subclass and its bases up to TapeBenchmarks.
+
+    asv compares only results that have equal versions.
+    """
     sources = [VERSION]
     for part in cls.__mro__:
         if part is TapeBenchmarks:
@@ -286,6 +290,7 @@ def time_ratio(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: floa
     """Return the CPU time of ``ours`` divided by that of ``theirs``.
 
     Bursts of both calls alternate.  The time of a call is that in its quickest burst.
+    seconds : the CPU time to spend on the measurement.
     """
     numbers = [calls_per_burst(ours), calls_per_burst(theirs)]
     least = [inf, inf]
@@ -302,13 +307,14 @@ def time_ratio(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: floa
 
 
 def calls_per_burst(call: Callable[[], Any]) -> int:
+    """Return the number of calls that take about BURST seconds."""
     call()
     start = process_time()
     call()
     return max(1, round(BURST / max(process_time() - start, 1e-6)))
 
 
-def peak(call: Callable[[], Any]) -> int:
+def peak_bytes(call: Callable[[], Any]) -> int:
     """Return the peak of the bytes in use during a call, minus the bytes in use before the call."""
     call()
     gc.collect()

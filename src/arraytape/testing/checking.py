@@ -32,7 +32,7 @@ from .derivatives import (
 
 Host = np.ndarray[Any, np.dtype[Any]]
 MODES = {"fwd": "fwd", "rev": "rev", "forward": "fwd", "reverse": "rev"}
-SAID = {"fwd": "forward mode", "rev": "reverse mode"}
+MODE_NAMES = {"fwd": "forward mode", "rev": "reverse mode"}
 # Central differences of fourth order have a relative error of about eps ** 0.8 for a step of eps ** 0.2.
 TOLERANCE, SINGLE = 1e-7, 1e-3  # the defaults of rtol for double and for single precision
 EPSILON = float(np.finfo(np.float64).eps)
@@ -45,7 +45,7 @@ SECOND = (
     "outside of Arrays, or by a rule that is wrong, has no right derivative of its own"
 )
 # Ratios of a wrong slope to the right one that suggest a missing or superfluous factor.
-SIMPLE = (2.0, 3.0, 4.0, 0.5, 1.0 / 3.0, 0.25, -2.0, -0.5)
+LIKELY_RATIOS = (2.0, 3.0, 4.0, 0.5, 1.0 / 3.0, 0.25, -2.0, -0.5)
 SECONDS = 5.0  # the time limit, in seconds, for the comparison of single elements
 
 
@@ -115,7 +115,7 @@ def check_gradients(
     """
     chosen = modes_of(modes)
     orders = orders_of(order)
-    problem = Problem(f, inputs)
+    problem = CheckedFunction(f, inputs)
     if rtol is None:
         rtol = SINGLE if problem.single else TOLERANCE
     found = gradients(problem.scalar_loss, problem.given) if 1 in orders else []
@@ -151,10 +151,10 @@ def orders_of(order: int | Collection[int]) -> set[int]:
     return wanted
 
 
-class Place(NamedTuple):
+class InputElement(NamedTuple):
     """The real or the imaginary part of one element of one input.
 
-    leaf : the index among the floating-point inputs.
+    leaf : the index of the input among the floating-point inputs.
     """
 
     leaf: int
@@ -162,12 +162,14 @@ class Place(NamedTuple):
     imaginary: bool
 
 
-class Problem:
-    """A function with its inputs.  The derivatives are those with respect to floating-point leaves.
+class CheckedFunction:
+    """A function under test with its inputs, the point at which it is differentiated.
 
-    given : the floating-point leaves of the inputs as NumPy arrays.  exact : the same arrays in double
-    precision.  places : the indices of these leaves among all leaves.  single : True if an input or a
-    result is in single precision.
+    The derivatives are with respect to the floating-point leaves of the inputs.
+    given : these leaves as NumPy arrays.
+    exact : the same arrays in double precision.
+    places : the indices of these leaves among all leaves.
+    single : True if an input or a result is in single precision.
     """
 
     def __init__(self, f: Callable[..., Any], inputs: Any) -> None:
@@ -245,15 +247,16 @@ class Problem:
         self, modes: Sequence[str], found: Sequence[Any], along: Sequence[Host], rtol: float,
         h: float,
     ) -> None:  # fmt: skip
-        """Compare the slopes along a direction with differences; raise AssertionError if they differ.
+        """Compare first derivatives along a direction with differences; raise AssertionError if unequal.
 
         found : the gradients by reverse mode.
+        along : the direction, an array for each floating-point input.
         """
         slope = differences(self.loss_value, self.exact, along, h)
         for mode in modes:
             got = inner(found, along) if mode == "rev" else self.forward_slope(along)
             if not self.agrees(got, slope, self.loss_value, along, rtol, h):
-                Finding(self, mode, rtol, h).raise_first(got, slope)
+                MismatchSearch(self, mode, rtol, h).raise_first(got, slope)
 
     def forward_slope(self, along: Sequence[Host]) -> float:
         """Return the slope of ``scalar_loss`` along a direction, by forward mode."""
@@ -264,9 +267,9 @@ class Problem:
         self, modes: Sequence[str], along: Sequence[Host], other: Sequence[Host], rtol: float,
         h: float,
     ) -> None:  # fmt: skip
-        """Compare the curvature along two directions with differences of slopes.
+        """Compare second derivatives with differences of slopes; raise AssertionError if unequal.
 
-        Raise AssertionError if they differ.
+        along, other : the two directions, each an array for each floating-point input.
         """
 
         def slope_along(*xs: Any) -> float:
@@ -278,7 +281,7 @@ class Problem:
         for mode in modes:
             got = inner(ways[mode](self.scalar_loss, self.given, along), other)
             if not self.agrees(got, slope, slope_along, other, rtol, h):
-                Finding(self, mode, rtol, h).raise_second(ways[mode], got, slope)
+                MismatchSearch(self, mode, rtol, h).raise_second(ways[mode], got, slope)
 
     def agrees(
         self, got: float, slope: float, at: Callable[..., float], along: Sequence[Host],
@@ -286,20 +289,23 @@ class Problem:
     ) -> bool:  # fmt: skip
         """Return True if ``got``, a mode's slope along a direction, agrees with differences of ``at``.
 
-        slope : the slope by differences with the step h.  If ``got`` differs, other steps are tried.
+        If it differs from ``slope``, other steps are tried.
+        slope : the slope by differences with the step h.
+        at : the function of the inputs whose slope ``slope`` is.
         """
         if slopes_agree(got, slope, rtol):
             return True
-        slope, error = settled_slope(lambda t: at(*self.shifted_inputs(along, t)), h, self.exact)
+        slope, error = best_slope(lambda t: at(*self.shifted_inputs(along, t)), h, self.exact)
         return bool(
             error <= 100 * rtol * max(1.0, abs(slope)) and slopes_agree(got, slope, rtol + error)
         )
 
     def shifted_inputs(self, along: Sequence[Host], t: float) -> list[Any]:
+        """Return the inputs, moved by t times the direction ``along``."""
         return [x + t * v for x, v in zip(self.exact, along, strict=True)]
 
     # --- names in messages ------------------------------------------------------------------------
-    def name_of_input(self, place: Place) -> str:
+    def name_of_input(self, place: InputElement) -> str:
         """Return the name of an element of an input, such as "argument 'x' element (0, 1)"."""
         number = self.places[place.leaf]
         sizes = [len(nest.leaves(argument)) for argument in self.arguments]
@@ -312,7 +318,7 @@ class Problem:
         return said + (" (its imaginary part)" if place.imaginary else "")
 
     def parameter_name(self, argument: int) -> str:
-        """Return the name of a parameter of f; its index if f has no signature."""
+        """Return the name of f's parameter with this index; the index itself if f has no signature."""
         try:
             parameters = list(inspect.signature(self.f).parameters.values())
         except (TypeError, ValueError):
@@ -340,37 +346,39 @@ class Problem:
         return "f"
 
 
-class Finding:
+class MismatchSearch:
     """A search for the elements at which a derivative disagrees with finite differences.
 
-    mode : the differentiation mode under test, "fwd" or "rev".  h : the step of the differences.
+    mode : the differentiation mode under test, "fwd" or "rev".
+    h : the step of the differences.
     """
 
-    def __init__(self, problem: Problem, mode: str, rtol: float, h: float) -> None:
+    def __init__(self, problem: CheckedFunction, mode: str, rtol: float, h: float) -> None:
         self.problem, self.mode, self.rtol, self.h = problem, mode, rtol, h
 
-    def unit_direction(self, place: Place) -> list[Any]:
+    def unit_direction(self, place: InputElement) -> list[Any]:
+        """Return the direction in which only the element ``place`` changes."""
         along = [np.zeros(x.shape, x.dtype) for x in self.problem.exact]
         along[place.leaf][place.element] = 1j if place.imaginary else 1.0
         return along
 
-    def input_elements(self) -> Iterator[Place]:
-        """Yield all elements of all inputs.  An imaginary part is yielded as a ``Place`` of its own."""
+    def input_elements(self) -> Iterator[InputElement]:
+        """Yield all elements of all inputs, with real and imaginary parts as two elements."""
         for i, x in enumerate(self.problem.exact):
             for element in np.ndindex(x.shape):
-                yield Place(i, element, False)
+                yield InputElement(i, element, False)
                 if x.dtype.kind == "c":
-                    yield Place(i, element, True)
+                    yield InputElement(i, element, True)
 
-    def compared(
-        self, at: Callable[..., float], got: Callable[[Place], float]
-    ) -> tuple[list[tuple[Place, float, float, float]], int]:
+    def compare_elements(
+        self, at: Callable[..., float], got: Callable[[InputElement], float]
+    ) -> tuple[list[tuple[InputElement, float, float, float]], int]:
         """Return the elements whose slopes differ, and the number of compared elements.
 
         Each of these elements comes with the slope from ``got``, the slope by differences of ``at``, and
         the estimated error of the differences.
-
-        at : a function of all inputs.  got : a function that returns the mode's slope for an element.
+        at : a function of all inputs.
+        got : a function that returns the mode's slope for an element.
         """
         wrong, seen, started = [], 0, time.monotonic()
         for place in self.input_elements():
@@ -379,7 +387,7 @@ class Finding:
             def value_along(t: float, along: Sequence[Host] = along) -> float:
                 return at(*self.problem.shifted_inputs(along, t))
 
-            slope, error = settled_slope(value_along, self.h, self.problem.exact)
+            slope, error = best_slope(value_along, self.h, self.problem.exact)
             value = got(place)
             seen += 1
             if not slopes_agree(
@@ -391,46 +399,52 @@ class Finding:
         return wrong, seen
 
     def raise_first(self, along: float, slope: float) -> None:
-        """Raise an AssertionError that names the element at which the first derivative is most wrong.
+        """Raise an AssertionError that names the element with the most wrong first derivative.
 
-        If all elements agree, the error shows the slopes along a random direction instead: ``along`` by
-        the mode, ``slope`` by differences.
+        If all elements agree, the error shows the slopes along a random direction instead.
+        along : the slope along that direction by the mode.
+        slope : the same slope by differences.
         """
         problem = self.problem
         said, reverse = self.reverse_gradients()
 
-        def got(place: Place) -> float:
+        def got(place: InputElement) -> float:
             if self.mode == "fwd":
                 return problem.forward_slope(self.unit_direction(place))
             g = np.asarray(reverse[place.leaf])[place.element]
             return float(np.imag(g) if place.imaginary else np.real(g))
 
-        wrong, seen = self.compared(problem.loss_value, got)
+        wrong, seen = self.compare_elements(problem.loss_value, got)
         if not wrong:
             raise AssertionError(
-                f"first order, {self.mode}: along a random direction {SAID[self.mode]} gives "
+                f"first order, {self.mode}: along a random direction {MODE_NAMES[self.mode]} gives "
                 f"{along!r}, differences give {slope!r}; the {seen} elements that were compared agree "
                 f"one by one within {self.rtol:g}. Give a greater rtol, or another h"
             )
-        place = max(wrong, key=lambda one: distance(one[1], one[2]))[0]
-        j, value, slope = self.of_result(place)
+        place = max(wrong, key=lambda one: relative_distance(one[1], one[2]))[0]
+        j, value, slope = self.worst_result(place)
         message = (
             f"first order, {self.mode}: gradient of {problem.name_of_result(j)} with respect to "
             f"{problem.name_of_input(place)}, where it is "
             f"{plain_number(problem.exact[place.leaf][place.element]):.6g}: "
             f"{self.both_values(value, slope)}"
         )
-        hint = self.kink(place, j) or self.hint(wrong, place, said) or simple(value, slope) or CHECK
+        hint = (
+            self.kink_hint(place, j)
+            or self.cause_hint(wrong, place, said)
+            or ratio_hint(value, slope)
+            or CHECK
+        )
         raise AssertionError(f"{message}{self.count_differing(wrong, seen)}. {hint}")
 
-    def of_result(self, place: Place) -> tuple[int, float, float]:
+    def worst_result(self, place: InputElement) -> tuple[int, float, float]:
         """Return the index of the result element whose slope differs most, with both slopes.
 
         The slopes are the derivatives with respect to ``place``, by the mode and by differences.
         """
         problem, along = self.problem, self.unit_direction(place)
         expected = np.atleast_1d(
-            settled_slope(
+            best_slope(
                 lambda t: problem.flat_results(*problem.shifted_inputs(along, t)),
                 self.h,
                 problem.exact,
@@ -442,12 +456,12 @@ class Finding:
             found = np.concatenate([np.asarray(t).reshape(-1) for t in parts])
         else:
             for j in range(min(expected.size, 500)):
-                found[j] = self.row(j, place, expected.dtype.kind == "c")
-        off = np.array([distance(a, b) for a, b in zip(found, expected, strict=True)])
+                found[j] = self.reverse_derivative(j, place, expected.dtype.kind == "c")
+        off = np.array([relative_distance(a, b) for a, b in zip(found, expected, strict=True)])
         j = int(np.argmax(off))
         return j, plain_number(found[j]), plain_number(expected[j])
 
-    def row(self, j: int, place: Place, is_complex: bool) -> Any:
+    def reverse_derivative(self, j: int, place: InputElement, is_complex: bool) -> Any:
         """Return the derivative of result element j with respect to an input element (reverse mode)."""
         problem = self.problem
 
@@ -474,8 +488,10 @@ class Finding:
     def raise_second(self, way: Callable[..., Any], along: float, slope: float) -> None:
         """Raise an AssertionError that names two input elements whose second derivative is wrong.
 
-        If no such pair is found, the error shows the curvature along random directions: ``along`` is
-        the mode's, ``slope`` that by differences of gradients.  way : computes Hessian-vector products.
+        If no such pair is found, the error shows the second derivative along random directions instead.
+        way : a function that computes Hessian-vector products in the mode under test.
+        along : the second derivative along the directions by the mode.
+        slope : the same by differences of gradients.
         """
         problem = self.problem
         started, worst = time.monotonic(), None
@@ -488,17 +504,18 @@ class Finding:
                     parts = gradients(problem.scalar_loss, problem.shifted_inputs(unit, t))
                 return np.concatenate([np.asarray(g).reshape(-1) for g in parts])
 
-            expected, _ = settled_slope(gradient_along, self.h, problem.exact)
+            expected, _ = best_slope(gradient_along, self.h, problem.exact)
             got = np.concatenate([np.asarray(g).reshape(-1) for g in found])
-            off = np.array([distance(a, b) for a, b in zip(got, expected, strict=True)])
+            off = np.array([relative_distance(a, b) for a, b in zip(got, expected, strict=True)])
             k = int(np.argmax(off))
             if worst is None or off[k] > worst[0]:
-                worst = off[k], place, self.from_flat(k), got[k], expected[k]
+                worst = off[k], place, self.element_at(k), got[k], expected[k]
             if time.monotonic() - started > SECONDS:
                 break
         if worst is None or worst[0] <= self.rtol:
             raise AssertionError(
-                f"second order, {self.mode}: along random directions {SAID[self.mode]} gives {along!r}, "
+                f"second order, {self.mode}: along random directions "
+                f"{MODE_NAMES[self.mode]} gives {along!r}, "
                 f"differences of gradients give {slope!r}"
             )
         _, place, other, value, expected_value = worst
@@ -509,13 +526,14 @@ class Finding:
             f"second order, {self.mode}: second derivative of {what} with respect to "
             f"{problem.name_of_input(place)} and {problem.name_of_input(other)}: "
             f"{self.both_values(plain_number(value), plain_number(expected_value))}. "
-            f"{self.kink(place) or self.kink(other) or SECOND}"
+            f"{self.kink_hint(place) or self.kink_hint(other) or SECOND}"
         )
 
-    def from_flat(self, k: int) -> Place:
+    def element_at(self, k: int) -> InputElement:
+        """Return the element number k of all inputs, flattened and joined."""
         for i, x in enumerate(self.problem.exact):
             if k < x.size:
-                return Place(i, tuple(int(n) for n in np.unravel_index(k, x.shape)), False)
+                return InputElement(i, tuple(int(n) for n in np.unravel_index(k, x.shape)), False)
             k -= x.size
         raise IndexError(k)
 
@@ -528,19 +546,23 @@ class Finding:
         return [str(one.message) for one in caught if one.category is TapeWarning], found
 
     def both_values(self, value: complex, slope: complex) -> str:
-        said = f"{SAID[self.mode]} gives {value:.8g}, finite differences {slope:.8g}"
+        """Return a text with the mode's slope ``value``, the differences' ``slope`` and their ratio."""
+        said = f"{MODE_NAMES[self.mode]} gives {value:.8g}, finite differences {slope:.8g}"
         usable = np.isfinite(value) and np.isfinite(slope) and slope != 0
         return said + (f", ratio {value / slope + 0.0:.4g}" if usable else "")
 
     def count_differing(self, wrong: Sequence[Any], seen: int) -> str:
+        """Return a text with the number of wrong elements among the ``seen`` compared ones."""
         total = sum(x.size * (2 if x.dtype.kind == "c" else 1) for x in self.problem.exact)
         some = "" if seen == total else f" that were compared, of {total}"
         return f" ({len(wrong)} of {seen} elements{some} differ by more than {self.rtol:g})"
 
-    def hint(self, wrong: Sequence[Any], worst: Place, said: Sequence[str]) -> str:
+    def cause_hint(self, wrong: Sequence[Any], worst: InputElement, said: Sequence[str]) -> str:
         """Return the likely cause of the difference with advice; "" if no cause is likely.
 
-        wrong : the elements that differ, from ``compared``.  said : the tape's warnings.
+        wrong : the elements that differ, from ``compare_elements``.
+        worst : the element that differs most.
+        said : the tape's warnings.
         """
         if said:
             return f"The tape says: {said[0]}"
@@ -585,7 +607,7 @@ class Finding:
             return "The gradient is the transposed one: likely operands of a product in the wrong order"
         return ""
 
-    def kink(self, place: Place, j: int | None = None) -> str:
+    def kink_hint(self, place: InputElement, j: int | None = None) -> str:
         """Return a sentence if f has a kink or a jump at an input element, else "".
 
         j : the index of the result element to examine.  With None, ``scalar_loss`` is examined.
@@ -618,12 +640,14 @@ class Finding:
         )
 
 
-def settled_slope(at: Callable[[float], Any], h: float, inputs: Sequence[Any]) -> tuple[Any, float]:
+def best_slope(at: Callable[[float], Any], h: float, inputs: Sequence[Any]) -> tuple[Any, float]:
     """Return the derivative of ``at`` at 0 by differences, and an estimate of its error.
 
     Of several steps, the step with the least error is chosen.  The estimate is the difference between
     the slopes for a step and for half the step, plus the rounding error.  The estimate is large for a
     step across a kink or beyond the domain of ``at``, so such steps are not chosen.
+    h : the first step to try.
+    inputs : the inputs of the function under test, whose size determines the rounding error.
     """
     size = max([1.0, *(float(np.max(np.abs(x), initial=0.0)) for x in inputs)])
     steps = [h * part for part in SHRINKING] + ([h * size] if size > 10.0 else [])
@@ -643,6 +667,7 @@ def settled_slope(at: Callable[[float], Any], h: float, inputs: Sequence[Any]) -
 
 
 def is_inexact(leaf: Any) -> bool:
+    """Return True for a floating-point number or array, which may have a derivative."""
     if isinstance(leaf, float | complex):
         return True
     kind = getattr(getattr(leaf, "dtype", None), "kind", "")
@@ -663,7 +688,7 @@ def slopes_agree(found: complex, expected: complex, rtol: float) -> bool:
     return bool(abs(found - expected) <= rtol * max(1.0, abs(expected)))
 
 
-def distance(found: complex, expected: complex) -> float:
+def relative_distance(found: complex, expected: complex) -> float:
     """Return the difference of two slopes, relative to the greater of 1 and ``expected``.
 
     The result is infinity if a slope is NaN or infinite.
@@ -672,7 +697,7 @@ def distance(found: complex, expected: complex) -> float:
     return float(off) if np.isfinite(off) else np.inf
 
 
-def simple(value: complex, slope: complex) -> str:
+def ratio_hint(value: complex, slope: complex) -> str:
     """Return a likely cause if the ratio of two slopes is simple, such as -1 or 2; else ""."""
     if not np.isfinite(value) or not np.isfinite(slope) or not slope:
         return ""
@@ -683,6 +708,6 @@ def simple(value: complex, slope: complex) -> str:
         return (
             "It is the complex conjugate: likely a conj() too many or too few in a rule of your own"
         )
-    if any(abs(ratio - one) < 1e-4 * abs(one) for one in SIMPLE):
+    if any(abs(ratio - one) < 1e-4 * abs(one) for one in LIKELY_RATIOS):
         return f"Likely a factor of {1.0 / ratio.real:.4g} is missing in a rule of your own"
     return ""

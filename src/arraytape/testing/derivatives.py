@@ -107,6 +107,7 @@ def gradients(f: Function, inputs: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
 
 
 def tape_gradient(f: Function, arrays: Sequence[Array]) -> list[Array]:
+    """Return the gradients of f(*arrays) by a tape; zeros for an array on which f does not depend."""
     with GradientTape() as tape:
         tape.watch(arrays)
         y = f(*arrays)
@@ -191,7 +192,9 @@ def slopes(f: Callable[..., Any], inputs: Sequence[Any], along: Sequence[Any]) -
     return [np.asarray(t) for t in accumulator.jvp(outputs, unconnected_gradients=ZERO)]
 
 
-def pulled(f: Callable[..., Any], inputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+def input_cotangents(
+    f: Callable[..., Any], inputs: Sequence[Any], cotangents: Sequence[Any]
+) -> list[Any]:
     """Compute a vector-Jacobian product for each input, from a cotangent of each output."""
     arrays = [as_tested_array(x) for x in inputs]
     with GradientTape() as tape:
@@ -377,7 +380,7 @@ def check_jvp(
         along = directions(inputs, seed)
         found = slopes(f, inputs, along)
         for i, jvp in enumerate(found):
-            slope = differences(lambda *xs, i=i: output(f, i, xs), inputs, along, h)
+            slope = differences(lambda *xs, i=i: output_of_call(f, i, xs), inputs, along, h)
             check_near(jvp, slope, rtol, f"jvp of output {i}, seed {seed}: forward mode")
 
 
@@ -421,19 +424,23 @@ def check_vjp(
         ]
         cotangents = directions(outputs, seed + 50)
         pushed = [
-            differences(lambda *xs, i=i: output(f, i, xs), inputs, along, h)
+            differences(lambda *xs, i=i: output_of_call(f, i, xs), inputs, along, h)
             for i in range(len(outputs))
         ]
-        slope = inner(pulled(f, inputs, cotangents), along)
+        slope = inner(input_cotangents(f, inputs, cotangents), along)
         check_near(slope, inner(cotangents, pushed), rtol, f"vjp, seed {seed}: the tape")
 
 
-def output(f: Callable[..., Any], i: int, inputs: Sequence[Any]) -> Any:
+def output_of_call(f: Callable[..., Any], i: int, inputs: Sequence[Any]) -> Any:
+    """Call f, and return its floating-point output number i as a NumPy array."""
     return np.asarray(floating_outputs(f(*[as_tested_array(x) for x in inputs]))[i])
 
 
 def check_near(found: float | Raw, expected: float | Raw, rtol: float, what: str) -> None:
-    """Raise AssertionError if ``found`` differs from ``expected``, the differences, or is NaN."""
+    """Raise AssertionError if ``found`` differs from the finite differences ``expected``, or is NaN.
+
+    what : the words with which the message begins.
+    """
     error = np.max(np.abs(found - expected) / np.maximum(1.0, np.abs(expected)), initial=0.0)
     if not error <= rtol:
         raise AssertionError(f"{what} gives {found!r}, differences give {expected!r}")

@@ -39,7 +39,7 @@ def __dir__() -> list[str]:
 
 
 class BoxedStorage(Storage):
-    """A storage of boxed data."""
+    """A storage of arrays that Python code cannot read, as if they were on another device."""
 
     base: type[Boxed] = Boxed
     namespace: type[BoxedNamespace] = BoxedNamespace
@@ -106,7 +106,7 @@ def memory_of(data: RawArray) -> np.ndarray[Any, Any]:
 
 
 class FrozenStorage(BoxedStorage):
-    """A storage of data that cannot be written to."""
+    """A storage of boxed data that cannot be written to."""
 
     base, namespace = Frozen, FrozenNamespace
     copy = Storage.copy  # returns the data itself, since no write can change the data

@@ -1,1 +1,1 @@
-"""Programs as machine code: loops that LLVM compiles, and calls of NumPy's own inner loops."""
+"""Programs as machine code: loops that LLVM compiles, and calls of the C loops of NumPy's ufuncs."""

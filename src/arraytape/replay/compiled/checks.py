@@ -1,4 +1,4 @@
-"""Guards of programs as checks of elements, which kernels make while they compute the elements."""
+"""Guards of programs as checks of elements, which machine code makes while it computes the elements."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from ..passes.simplify import without_dead_code
 from ..passes.ties import FALSE
 from ..program import CONSTANT, Guard, Node, Program, operands
 
-# Further kinds of guards: no element of a mask is True; all absolute values are below ``expected``.
+# Kinds of guards that only machine code has: no element of a mask is True; the absolute value of each
+# element is below ``expected``.
 NO_TRUE, BELOW = "no True", "below"
 
 

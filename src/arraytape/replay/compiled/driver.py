@@ -2,8 +2,8 @@
 
 A compiled program is a table, an array of words (int64): the address of the scratch memory, the number
 of arguments, the index of the first record, the layout of each argument, and the records.  A record
-begins with the address of the function to call, and the record's number of words.  A word 0 ends a list
-of records.
+describes one call that the driver makes.  Its first word is the address of the C function to call, and
+its second word is the record's number of words.  A word 0 ends a list of records.
 
 Before the driver reads any data, it compares the class, alignment, rank, dtype, shape and strides of
 each argument with the argument's layout.  So machine code does not read or write beyond an array.
@@ -11,7 +11,7 @@ each argument with the argument's layout.  So machine code does not read or writ
 There are three kinds of records:
 
     kernels         for a kernel of ``kernel.py``: its pointers and, if needed, the number of elements
-    inner loops     a call of one of NumPy's loops: see ``loop_record``
+    inner loops     a call of the C loop of a NumPy ufunc: see ``loop_record``
     blocks          records that are run again for each block of an array: see ``block_record``
 """
 
@@ -34,7 +34,8 @@ MOST_ARGUMENTS = 1000
 MOST_AXES = 32  # the maximum number of loops around a call of one of NumPy's loops
 MOST_OPERANDS = 8  # the maximum number of operands of one of NumPy's loops
 POINTERS = 9  # the index of the word of a loop record at which its pointers begin
-NOTHING_UNUSUAL, FALLBACK = None, True  # results of ``python_function``'s function
+# Results of a compiled program: its results are right, or NumPy has to compute them again.
+NOTHING_UNUSUAL, FALLBACK = None, True
 
 # Bits of the registers with floating-point exceptions: x86's MXCSR, aarch64's FPSR.  Underflow has its
 # own result, because NumPy by default ignores underflow, but warns of the other exceptions.
@@ -341,7 +342,7 @@ usual:
 
 
 class MethodDef(ctypes.Structure):
-    """CPython's PyMethodDef."""
+    """CPython's struct PyMethodDef, which describes a function written in C."""
 
     _fields_ = [
         ("name", ctypes.c_char_p),
@@ -351,13 +352,13 @@ class MethodDef(ctypes.Structure):
     ]
 
 
-FASTCALL = 0x80  # METH_FASTCALL: C passes an array of the arguments, and their number
+FASTCALL = 0x80  # METH_FASTCALL: the function gets an array of the arguments, and their number
 
 
 class Table(np.ndarray[Any, Any]):
-    """The words of a compiled program (see the module's docstring) as an int64 array.
+    """The words of a compiled program as an int64 array; the module's docstring lists them.
 
-    kept : objects that must live as long as the table.
+    kept : objects that must live as long as the table, such as the machine code.
     """
 
     kept: Any = None
@@ -365,19 +366,20 @@ class Table(np.ndarray[Any, Any]):
 
 def driver() -> Code:
     """Return the machine code of the driver, which all programs share."""
-    with (
-        COMPILING
-    ):  # two threads at once would compile two, and the one that is not cached is freed
+    # Two threads at once would compile two drivers.  The one that is not cached would be freed, although
+    # programs use its addresses.
+    with COMPILING:
         return compiled_driver()
 
 
 @functools.cache
 def compiled_driver() -> Code:
+    """Return the driver, compiled for this processor."""
     return Code(driver_text(flags_of_this_machine() or ""), kept=False)
 
 
 def driver_text(machine: str) -> str:
-    """Return LLVM's text of the driver for "x86" or "arm", with addresses of this process."""
+    """Return the driver in LLVM's language for "x86" or "arm", with addresses of this process."""
     flags = FLAGS[machine]
     # Before CPython 3.12 made None, True and False immortal, a function had to add a reference.
     counted = (
@@ -415,9 +417,10 @@ def driver_text(machine: str) -> str:
 
 @functools.cache
 def offsets_of_fields() -> dict[str, int]:
-    """Return the offsets in bytes of fields of PyArrayObject and PyArray_Descr (numpy/ndarraytypes.h).
+    """Return the offsets in bytes of fields of PyArrayObject and PyArray_Descr.
 
-    Raise Unsupported if the fields at these offsets differ from the attributes of some arrays.
+    The driver reads the fields there (numpy/ndarraytypes.h).  Raise Unsupported if the fields at these
+    offsets differ from the attributes of some arrays, as they may in another NumPy.
     """
     start, word = object.__basicsize__, ctypes.sizeof(ctypes.c_void_p)
     fields = ("DATA", "RANK", "SHAPE", "STRIDES", "BASE", "DTYPE")
@@ -444,6 +447,7 @@ def offsets_of_fields() -> dict[str, int]:
 
 
 def has_known_fields(dtype: np.dtype[Any], offsets: Mapping[str, int]) -> bool:
+    """Return True if the number and byte order of a dtype lie at these offsets in its C struct."""
     number = ctypes.c_int.from_address(id(dtype) + offsets["NUMBER"]).value
     order = ctypes.c_char.from_address(id(dtype) + offsets["ORDER"]).value
     return number == dtype.num and order.decode() == dtype.byteorder
@@ -463,9 +467,10 @@ def layout_words(
 def table_of(
     scratch: int, layouts: Sequence[Sequence[int]], records: Sequence[Sequence[int]]
 ) -> Table:
-    """Return the words of a compiled program as an array: see the module's docstring.
+    """Return the words of a compiled program as an array that the driver reads.
 
-    scratch : the address of the scratch memory.  layouts : ``layout_words`` of each argument.
+    scratch : the address of the scratch memory.
+    layouts : ``layout_words`` of each argument.
     records : the words of each record (a call that the driver makes).
     """
     given = [word for layout in layouts for word in layout]
@@ -477,9 +482,10 @@ def table_of(
 def python_function(table: Table, released: bool = False) -> Callable[..., bool | None]:
     """Return a Python function that runs a compiled program on NumPy arrays.
 
-    The function returns None if nothing unusual happened, True if the results must not be used, and
-    False if a result underflowed.  table : the program as an array of words; the function keeps it
-    alive.  released : True to release the GIL in a call; each call then needs its own scratch memory.
+    Its arguments are the inputs and arrays for the results.  It returns None if nothing unusual
+    happened, True if the results must not be used, and False if a result underflowed.
+    table : the program as an array of words; the function keeps it alive.
+    released : True to release the GIL in a call; each call then needs its own scratch memory.
     """
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = (
@@ -495,9 +501,11 @@ def python_function(table: Table, released: bool = False) -> Callable[..., bool 
 
 # --- records ----------------------------------------------------------------------------------------
 def kernel_record(function: int, pointers: Sequence[int], count: int | None) -> list[int]:
-    """Return the words (ints) of a record that makes the driver call the kernel at ``function``.
+    """Return the words (ints) of a record that makes the driver call a kernel, a compiled loop.
 
-    function : the address of the kernel, a compiled loop.  pointers : three words for each pointer.
+    function : the address of the kernel.
+    pointers : for each pointer, the index of a base, an offset in bytes, and the bytes from one block to
+        the next.
     count : the number of elements, or None if the kernel's code contains that number.
     """
     words = [*pointers] if count is None else [*pointers, count]
@@ -508,11 +516,13 @@ def loop_record(
     loop: InnerLoop, pointers: Sequence[int], dims: Sequence[int], steps: Sequence[int],
     outer: Sequence[tuple[int, Sequence[int]]],
 ) -> list[int]:  # fmt: skip
-    """Return the words (ints) of a record that makes the driver call the inner loop of a NumPy ufunc.
+    """Return the words (ints) of a record that makes the driver call the C loop of a NumPy ufunc.
 
-    pointers : three words for each operand.  dims, steps : the arguments ``dimensions`` and ``steps`` of
-    the loop.  outer : a pair (size, stride of each operand) for each axis over which the call is
-    repeated, the outermost first.
+    pointers : for each operand, the index of a base, an offset in bytes, and the bytes from one block to
+        the next.
+    dims, steps : the arguments ``dimensions`` and ``steps`` of the loop.
+    outer : a pair (size, stride of each operand) for each axis over which the call is repeated, the
+        outermost first.
     """
     count = len(pointers) // POINTER
     if count > MOST_OPERANDS or len(outer) > MOST_AXES:

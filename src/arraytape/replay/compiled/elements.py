@@ -1,6 +1,6 @@
 """LLVM's instructions for those of NumPy's ufuncs whose bits a few instructions can reproduce.
 
-For other ufuncs, machine code calls NumPy's inner loops.
+For other ufuncs, such as exp, machine code calls NumPy's own C loops (``inner_loops.py``).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def instruction(floats: str, integers: str = "", bools: str = "") -> Writer:
     """Return a function that writes a binary LLVM instruction and returns the result's name.
 
     floats, integers, bools : the instruction's name for operands of this kind.  If the name is "", the
-    function raises Unsupported.
+        function raises Unsupported.
     """
 
     def write(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:
@@ -35,7 +35,12 @@ def instruction(floats: str, integers: str = "", bools: str = "") -> Writer:
     return write
 
 
-def comparing(floats: str, integers: str) -> Writer:
+def compare_instruction(floats: str, integers: str) -> Writer:
+    """Return a function that writes a comparison and returns the result's name.
+
+    floats, integers : LLVM's name of the comparison for operands of this kind.
+    """
+
     def write(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:
         sign = "" if integers in ("eq", "ne") else "s" if dtype.kind == "i" else "u"
         text = f"fcmp {floats}" if dtype.kind == "f" else f"icmp {sign}{integers}"
@@ -47,7 +52,7 @@ def comparing(floats: str, integers: str) -> Writer:
 
 
 def intrinsic(name: str) -> Writer:
-    """Return a function that writes a call of LLVM's intrinsic ``llvm.name``; operands are floats."""
+    """Return a function that writes a call of LLVM's function ``llvm.name``; operands are floats."""
 
     def write(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:
         kind = value_type(dtype, width)
@@ -61,7 +66,7 @@ def intrinsic(name: str) -> Writer:
 
 
 def floats_only(text: str) -> Writer:
-    """Return a function that writes a unary instruction, and raises Unsupported for other than floats.
+    """Return a function that writes a unary instruction; it raises Unsupported for other than floats.
 
     text : the instruction, with {kind} for LLVM's type, {x} for the operand and {one} for 1.0.
     """
@@ -87,6 +92,7 @@ def write_square(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[st
 
 
 def write_logical_not(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:
+    """Write the code of NumPy's ``logical_not`` for booleans; raise Unsupported for other dtypes."""
     if dtype.kind != "b":
         raise Unsupported(f"logical_not of {dtype}")
     return kernel.define(
@@ -95,7 +101,7 @@ def write_logical_not(kernel: Kernel, dtype: np.dtype[Any], width: int, args: li
 
 
 def extreme(name: str) -> Writer:
-    """Return a function that writes the code of "maximum" or "minimum", whichever ``name`` is.
+    """Return a function that writes the code of NumPy's ufunc ``name``, "maximum" or "minimum".
 
     If an operand is NaN, the code returns the first NaN.  Of 0.0 and -0.0, the code returns the same
     operand as NumPy, which ``chooses_first_zero`` determines.
@@ -144,12 +150,12 @@ WRITERS: dict[str, Writer] = {
     "absolute": intrinsic("fabs"),
     "fabs": intrinsic("fabs"),
     "sqrt": intrinsic("sqrt"),
-    "less": comparing("olt", "lt"),
-    "less_equal": comparing("ole", "le"),
-    "greater": comparing("ogt", "gt"),
-    "greater_equal": comparing("oge", "ge"),
-    "equal": comparing("oeq", "eq"),
-    "not_equal": comparing("une", "ne"),
+    "less": compare_instruction("olt", "lt"),
+    "less_equal": compare_instruction("ole", "le"),
+    "greater": compare_instruction("ogt", "gt"),
+    "greater_equal": compare_instruction("oge", "ge"),
+    "equal": compare_instruction("oeq", "eq"),
+    "not_equal": compare_instruction("une", "ne"),
     "isnan": floats_only("fcmp uno {kind} {x}, {x}"),
     "maximum": extreme("maximum"),
     "minimum": extreme("minimum"),
@@ -163,8 +169,13 @@ WRITERS: dict[str, Writer] = {
 }
 
 
-def converted(kernel: Kernel, x: str, old: np.dtype[Any], new: np.dtype[Any], width: int) -> str:
-    """Write the conversion of the value x, as by ``astype``; return its name, or raise Unsupported."""
+def write_conversion(
+    kernel: Kernel, x: str, old: np.dtype[Any], new: np.dtype[Any], width: int
+) -> str:
+    """Write the conversion of the value x, as by ``astype``; return the name of the result.
+
+    old, new : the dtypes.  Raise Unsupported if LLVM cannot convert with NumPy's bits.
+    """
     if old == new:
         return x
     if new.kind == "c" and old.kind == "f":  # the lower half has the real part, the upper half is 0
@@ -175,7 +186,7 @@ def converted(kernel: Kernel, x: str, old: np.dtype[Any], new: np.dtype[Any], wi
     return kernel.define(f"{conversion(old, new)} {source} {x} to {target}")
 
 
-def part_of_complex(
+def write_complex_part(
     kernel: Kernel, x: str, old: np.dtype[Any], new: np.dtype[Any], width: int, part: int
 ) -> str:
     """Write the real (part 0) or imaginary part (1) of the complex value x; return the part's name."""

@@ -30,9 +30,9 @@ from .segments import Segment, Segments
 Data = np.ndarray[Any, Any]
 Run = Callable[..., tuple[tuple[Data, ...], tuple[Data, ...]]]
 TIMED = 9  # the maximum number of calls of each function that are timed
-TRIAL = 0.1  # seconds after which two timed calls of each function are enough
+LONG_TRIAL = 0.1  # seconds after which two timed calls of each function are enough
 GAIN = 0.97  # machine code is kept if it takes less than this fraction of NumPy's time
-WATCHED = 16  # after a fallback to NumPy's calls, fallbacks are counted in so many calls
+COUNTED = 16  # after a fallback to NumPy's calls, fallbacks are counted in this number of calls
 PATIENCE = 0.1  # seconds that NumPy's calls may take in all before the program is compiled
 ALWAYS = False  # set by tests: compile each program at once
 PER_CALL = 1e-4  # seconds added to PATIENCE for each call of NumPy in the program
@@ -41,9 +41,11 @@ PER_CALL = 1e-4  # seconds added to PATIENCE for each call of NumPy in the progr
 class Executable:
     """A program with two functions: one calls NumPy, the other runs machine code where possible.
 
-    numpys : the function that calls NumPy.  install : a function that is called with the function to
-    use from now on.  state : a description of the function in use.  reasons : the reasons why some calls
-    are not machine code.  wanted : True to compile at once, None to compile after a while.
+    numpys : the function that calls NumPy.
+    install : a function that is called with the function to use from now on.
+    state : a description of the function in use.
+    reasons : the reasons why some calls are not machine code.
+    compile_now : True to compile at once, None to compile after some time.
     """
 
     def __init__(self, program: Program, name: str, numpys: Run, wanted: bool | None) -> None:
@@ -53,14 +55,14 @@ class Executable:
         self.segments: list[Segment] = []
         self.state = ""
         self.compiled = False
-        self.wanted = wanted
+        self.compile_now = wanted
 
     def start(self, install: Callable[[Run], None]) -> None:
-        """Compile the program now or later, and pass each function to be used to ``install``."""
+        """Compile the program now or later, and pass each function that is to be used to ``install``."""
         self.install = install
         if why_not():
             self.state = f"NumPy's calls: {why_not()}"
-        elif self.wanted or ALWAYS:
+        elif self.compile_now or ALWAYS:
             self.compile()
         else:
             self.state = "NumPy's calls: it has not run for long enough to be compiled"
@@ -94,7 +96,7 @@ class Executable:
         try:
             self.program = with_partial_sums(without_empty_calls(self.program))
             cut = Segments(self.program)
-            self.segments, self.reasons = cut.parts, cut.reasons
+            self.segments, self.reasons = cut.segments, cut.reasons
             natives = [one for one in self.segments if one.lowered is not None]
             if not natives:
                 raise Unsupported("; ".join(self.reasons) or "its parts are too short")
@@ -108,12 +110,12 @@ class Executable:
         calls = sum(one.program.count() for one in natives)
         self.state = f"machine code for {calls} of {self.program.count()} calls"
         self.compiled = True
-        self.install(run if self.wanted or ALWAYS else self.timed_run(run))
+        self.install(run if self.compile_now or ALWAYS else self.timed_run(run))
 
     def timed_run(self, native: Run) -> Run:
-        """Return a function that runs ``native`` (machine code) and ``numpys`` (NumPy's calls) in turn.
+        """Return a function that runs machine code (``native``) and NumPy's calls (``numpys``) in turn.
 
-        After at least ``2 * TIMED`` calls the function installs the faster of the two.
+        After some calls it has measured both, and installs the faster one.
         """
         times: dict[Run, list[float]] = {native: [], self.numpys: []}
         turns = 0
@@ -125,7 +127,7 @@ class Executable:
             begin = perf_counter()
             result = chosen(*inputs)
             times[chosen].append(perf_counter() - begin)
-            enough = TIMED if sum(map(sum, times.values())) < TRIAL else 2
+            enough = TIMED if sum(map(sum, times.values())) < LONG_TRIAL else 2
             if all(len(found) >= enough for found in times.values()):
                 by_native, by_numpys = [min(times[one]) for one in (native, self.numpys)]
                 if by_native < GAIN * by_numpys:
@@ -137,6 +139,7 @@ class Executable:
         return run
 
     def use_numpys(self, why: str) -> None:
+        """Use NumPy's calls from now on, for the reason ``why``."""
         self.state, self.compiled = f"NumPy's calls: {why}", False
         self.segments = []  # to free their scratch memory
         self.install(self.numpys)
@@ -180,8 +183,8 @@ class Executable:
                 for node, result in zip(found, segment.lowered.results, strict=True)
             ]
             native = f"native{number}"
-            watched = Watched(segment, scope, native, self)
-            scope[native], scope[f"fallen{number}"] = watched.first_run, watched.fall_back
+            checked = CheckedSegment(segment, scope, native, self)
+            scope[native], scope[f"fallen{number}"] = checked.first_run, checked.fall_back
             targets_ = targets
             if segment.lowered.own_scratch:
                 size, targets_ = segment.lowered.bytes, f"{targets}scratch"
@@ -213,9 +216,9 @@ class Executable:
     ) -> tuple[str, str]:
         """Return the source text of two tuples: the outputs, and the new values of written Arrays.
 
-        names : node -> name of its value.  An output is copied if it is a view, input or constant, or if
-        it is an output already.  If several Arrays are written to, a new value that is an input, or a
-        view of an input, is copied.
+        An output is copied if it is a view, input or constant, or if it is an output already.  If
+        several Arrays are written to, a new value that is an input, or a view of an input, is copied.
+        names : node -> name of its value.
         """
         roots = [cut.root_of_view(node) for node in (*self.program.outputs, *self.program.writes)]
         inputs = {*self.program.inputs}
@@ -241,12 +244,12 @@ class Executable:
         )
 
 
-class Watched:
+class CheckedSegment:
     """The functions that check the machine code of one segment against NumPy's calls.
 
     scope : the globals of the generated function, which runs the segment by calling ``scope[native]``.
-    That is ``first_run`` at first, then the machine code, and ``watched_run`` for some calls after NumPy
-    had to compute the segment.
+        That is ``first_run`` at first, then the machine code, and ``counted_run`` for some calls after
+        NumPy had to compute the segment.
     """
 
     def __init__(
@@ -277,34 +280,35 @@ class Watched:
     def fall_back(self, *inputs: Data) -> Any:
         """Compute the segment by NumPy, because machine code met an unusual value; count such calls.
 
-        After the first of them, ``watched_run`` replaces the machine code for WATCHED calls.
+        After the first of them, ``counted_run`` replaces the machine code for COUNTED calls.
         """
         self.fallen += 1
         if self.scope[self.native] == self.run:
             self.calls, self.fallen = 0, 1
-            self.scope[self.native] = self.watched_run
+            self.scope[self.native] = self.counted_run
         return self.numpys(*inputs)
 
-    def watched_run(self, *arrays: Data) -> bool | None:
-        """Run the machine code, and decide whether to keep it.
+    def counted_run(self, *arrays: Data) -> bool | None:
+        """Run the machine code, and decide after some calls whether to keep it.
 
-        After WATCHED calls, NumPy computes the segment from now on if it had to redo half of the calls.
+        After COUNTED calls, NumPy computes the segment from now on if it had to redo half of the calls.
         """
         self.calls += 1
-        if self.calls > WATCHED:
-            if 2 * self.fallen >= WATCHED:
+        if self.calls > COUNTED:
+            if 2 * self.fallen >= COUNTED:
                 self.leave_segment("its values are unusual in most calls")
                 return FALLBACK
             self.scope[self.native] = self.run
         return self.run(*arrays)
 
     def leave_segment(self, why: str) -> None:
+        """Let NumPy compute the segment from now on, for the reason ``why``."""
         self.owner.reasons.append(f"a part of it: {why}")
-        self.scope[self.native] = never
+        self.scope[self.native] = always_fall_back
 
 
-def never(*arrays: Data) -> bool:
-    """Return True, which makes the caller compute with NumPy; replaces unusable machine code."""
+def always_fall_back(*arrays: Data) -> bool:
+    """Return True, so that the caller computes with NumPy, in place of unusable machine code."""
     return True
 
 
@@ -338,7 +342,7 @@ def lazy_source(program: Program, name: str) -> Run:
 
 
 def view_function(node: Node, root: Node) -> Callable[[Data], Data]:
-    """Return a function that makes the view `node` from the data of ``root``, the viewed value."""
+    """Return a function that makes the view ``node`` from the data of ``root``, the viewed value."""
     path = [node]
     while path[-1] is not root:
         path.append(operands(path[-1])[0])
@@ -356,7 +360,7 @@ def view_function(node: Node, root: Node) -> Callable[[Data], Data]:
 def memory_text(
     scope: dict[str, Any], dtype: np.dtype[Any], shape: Sequence[int], strides: Sequence[int]
 ) -> str:
-    """Return the expression that allocates an array of this layout; add its names to ``scope``."""
+    """Return generated code that allocates an array of this layout; add its names to ``scope``."""
     size, kind, shape = dtype.itemsize, scope_name(scope, dtype), tuple(shape)
     if tuple(strides) == packed(shape, size):
         return f"empty({shape!r}, {kind})"
@@ -366,6 +370,7 @@ def memory_text(
 
 
 def scope_name(scope: dict[str, Any], value: Any) -> str:
+    """Add a value to the globals of a generated function, and return its name there."""
     name = f"k{len(scope)}"
     scope[name] = value
     return name

@@ -1,4 +1,4 @@
-"""NumPy's own inner loops, which machine code calls for tanh, exp, sums and products of matrices.
+"""The C loops of NumPy's ufuncs, which machine code calls for tanh, exp, sums and matrix products.
 
 Other code for these functions would have other last bits.  The addresses of the loops are read from the
 public struct PyUFuncObject, after other fields of the struct were compared with the ufunc's attributes.
@@ -16,7 +16,7 @@ from .machine import Unsupported
 
 
 class UfuncStruct(ctypes.Structure):
-    """The first fields of NumPy's PyUFuncObject (numpy/ufuncobject.h)."""
+    """The first fields of NumPy's struct PyUFuncObject (numpy/ufuncobject.h)."""
 
     _fields_ = [
         ("references", ctypes.c_ssize_t),
@@ -35,7 +35,7 @@ class UfuncStruct(ctypes.Structure):
 
 
 class InnerLoop(NamedTuple):
-    """An inner loop of a ufunc: the addresses of a C function and of ``data``, its last argument."""
+    """The C loop of a ufunc: the addresses of the function, and of ``data``, its last argument."""
 
     function: int
     data: int
@@ -43,7 +43,7 @@ class InnerLoop(NamedTuple):
 
 @functools.cache
 def inner_loop(ufunc: np.ufunc, dtypes: tuple[np.dtype[Any], ...]) -> InnerLoop:
-    """Return the loop of a ufunc for the dtypes of operands and results; raise Unsupported if none."""
+    """Return the C loop of a ufunc for the dtypes of operands and results; raise Unsupported if none."""
     for dtype in dtypes:
         if not dtype.isnative or dtype.kind not in "biufc":
             raise Unsupported(f"no loop of {ufunc.__name__} for {dtype}")
@@ -59,6 +59,7 @@ def inner_loop(ufunc: np.ufunc, dtypes: tuple[np.dtype[Any], ...]) -> InnerLoop:
 
 
 def signature_text(ufunc: np.ufunc, dtypes: tuple[np.dtype[Any], ...]) -> str:
+    """Return dtypes as NumPy writes them in ``ufunc.types``, such as "dd->d"."""
     chars = "".join([dtype.char for dtype in dtypes])
     return f"{chars[: ufunc.nin]}->{chars[ufunc.nin :]}"
 

@@ -28,8 +28,9 @@ FLOATS = {4: "float", 8: "double"}
 class Buffer:
     """Memory of a program: an argument, a constant or a part of the scratch memory.
 
-    base : the number of the base, one of NOWHERE, SCRATCH, or ARGUMENTS + i for argument i.  offset :
-    the bytes from the base.  size : the number of bytes, if the buffer is in the scratch memory.
+    base : the number of the base, one of NOWHERE, SCRATCH, or ARGUMENTS + i for argument i.
+    offset : the bytes from the base.
+    size : the number of bytes, if the buffer is in the scratch memory.
     """
 
     __slots__ = ("base", "offset", "size")
@@ -38,15 +39,12 @@ class Buffer:
         self.base, self.offset, self.size = base, offset, size
 
 
-NOWHERE, SCRATCH, ARGUMENTS = (
-    0,
-    1,
-    2,
-)  # bases: absolute addresses, scratch memory, the first argument
+# The numbers of bases: for absolute addresses, for the scratch memory, and for the first argument.
+NOWHERE, SCRATCH, ARGUMENTS = 0, 1, 2
 
 
 class Place(NamedTuple):
-    """The data of a value: its buffer, the offset of the first element in bytes, and the layout."""
+    """The position of a value in memory: its buffer, its first element's offset in bytes, its layout."""
 
     buffer: Buffer
     offset: int
@@ -58,7 +56,8 @@ class Place(NamedTuple):
 class Pointer(NamedTuple):
     """A pointer to data that a kernel (one LLVM function) uses.
 
-    step : the bytes from one block (some rows of an array) to the next; 0 if all blocks use one place.
+    step : the bytes from one block (some rows of an array) to the next; 0 if all blocks use the same
+        data.
     """
 
     buffer: Buffer
@@ -71,11 +70,13 @@ At = tuple[str, Offset]  # an address: the name of a pointer, and the number of 
 
 
 class Kernel:
-    """The text of one function, to which methods add lines.
+    """The text of one LLVM function, to which methods add lines.
 
-    pointers : Pointer -> its name in the text.  declared : declarations of LLVM's functions that the
-    text calls.  block : the label of the current basic block.  counted : whether the number of elements
-    is the last word of the record (the words that the driver passes to the function).
+    pointers : Pointer -> its name in the text.
+    declared : declarations of LLVM's functions that the text calls.
+    block : the label of the current basic block.
+    counted : whether the number of elements is the last word of the record (the words that the driver
+        passes to the function).
     """
 
     def __init__(self) -> None:
@@ -93,6 +94,7 @@ class Kernel:
         return f"%t{self.number}"
 
     def define(self, text: str) -> str:
+        """Write an instruction, and return the name of its result."""
         name = self.new_name()
         self.lines.append(f"  {name} = {text}")
         return name
@@ -105,6 +107,7 @@ class Kernel:
         return f"L{self.number}"
 
     def begin_block(self, label: str) -> None:
+        """Write a label, which begins a basic block, and make it the current block."""
         self.lines.append(f"{label}:")
         self.block = label
 
@@ -136,18 +139,22 @@ class Kernel:
         )
 
     def name_pointer(self, pointer: Pointer) -> str:
+        """Return the name of a pointer in the text."""
         return self.pointers.setdefault(pointer, f"%p{len(self.pointers)}")
 
     def pointer_to(self, place: Place, step: int = 0) -> At:
+        """Return the address of the first element of the data at ``place``."""
         return self.name_pointer(Pointer(place.buffer, place.offset, step)), 0
 
     # --- numbers ----------------------------------------------------------------------------------
     def scale_offset(self, x: Offset, factor: int) -> Offset:
+        """Return the product of an offset and a factor; write an instruction only if it is needed."""
         if isinstance(x, int):
             return x * factor
         return x if factor == 1 else self.define(f"mul i64 {x}, {factor}")
 
     def add_offsets(self, x: Offset, y: Offset) -> Offset:
+        """Return the sum of two offsets; write an instruction only if it is needed."""
         if isinstance(x, int) and isinstance(y, int):
             return x + y
         if x == 0 or y == 0:
@@ -156,6 +163,7 @@ class Kernel:
 
     # --- memory -----------------------------------------------------------------------------------
     def address_at(self, at: At) -> str:
+        """Return the name of an address; add the offset to the pointer in the text, unless it is 0."""
         name, offset = at
         if offset == 0 and isinstance(offset, int):
             return name
@@ -164,16 +172,16 @@ class Kernel:
     def load_elements(self, at: At, dtype: np.dtype[Any], width: int, same: bool = False) -> str:
         """Write the load of ``width`` elements, and return the name of the value.
 
-        same : whether the one element at the address is repeated.  A boolean is a byte in memory, and of
-        LLVM's type i1 as a value.
+        A boolean is a byte in memory, and of LLVM's type i1 as a value.
+        same : whether the one element at the address is repeated.
         """
         kind, address = memory_type(dtype), self.address_at(at)
         if same or width == 1:
-            found = self.define(f"load {kind}, ptr {address}, align {aligned(dtype)}")
+            found = self.define(f"load {kind}, ptr {address}, align {alignment_of(dtype)}")
             if dtype.kind == "b":
                 found = self.define(f"icmp ne i8 {found}, 0")
             return self.splat(found, dtype, width)
-        found = self.define(f"load <{width} x {kind}>, ptr {address}, align {aligned(dtype)}")
+        found = self.define(f"load <{width} x {kind}>, ptr {address}, align {alignment_of(dtype)}")
         if dtype.kind == "b":
             found = self.define(f"icmp ne <{width} x i8> {found}, zeroinitializer")
         return found
@@ -189,27 +197,31 @@ class Kernel:
         )
 
     def store_elements(self, x: str, at: At, dtype: np.dtype[Any], width: int) -> None:
+        """Write the store of ``width`` elements, of the value with the name x, at an address."""
         if dtype.kind == "b":
             x = self.define(f"zext {value_type(dtype, width)} {x} to {vector_of('i8', width)}")
         kind = vector_of(memory_type(dtype), width)
-        self.add_line(f"store {kind} {x}, ptr {self.address_at(at)}, align {aligned(dtype)}")
+        self.add_line(f"store {kind} {x}, ptr {self.address_at(at)}, align {alignment_of(dtype)}")
 
     def copy_elements(
         self, source: At, target: At, dtype: np.dtype[Any], width: int, same: bool
     ) -> None:
+        """Write a copy of ``width`` elements; ``same`` repeats the one element at ``source``."""
         self.store_elements(self.load_elements(source, dtype, width, same), target, dtype, width)
 
     # --- guards -------------------------------------------------------------------------------------
     def require_not(self, condition: str, width: int) -> None:
-        """Write code that makes NumPy compute the segment again if an element of ``condition`` is true.
+        """Write a check: if an element of ``condition`` is true, NumPy computes the segment again.
 
         The code sets the lowest bit of ``%bad``, which the driver tests at the end.
+        condition : the name of a boolean or of a vector of ``width`` booleans.
         """
         old = self.define("load i64, ptr %bad")
         bit = self.define(f"zext i1 {self.any_of(condition, width)} to i64")
         self.add_line(f"store i64 {self.define(f'or i64 {old}, {bit}')}, ptr %bad")
 
     def any_of(self, condition: str, width: int) -> str:
+        """Return the name of a boolean: whether an element of the vector ``condition`` is true."""
         if width == 1:
             return condition
         self.declared.add(f"declare i1 @llvm.vector.reduce.or.v{width}i1(<{width} x i1>)")
@@ -241,7 +253,10 @@ class Kernel:
     def write_steps(
         self, first: Offset, end: Offset, step: int, body: Callable[[Offset, int], None]
     ) -> None:
-        """Write a loop with the index i from ``first`` to ``end``; body(i, step) : writes one step."""
+        """Write a loop with the index i from ``first`` to ``end``, in steps of ``step``.
+
+        body : writes one step; its arguments are i and ``step``.
+        """
         before, head, inside, after = (
             self.new_label(),
             self.new_label(),
@@ -270,9 +285,10 @@ class Kernel:
     ) -> None:  # fmt: skip
         """Write nested loops over axes.
 
-        pointers : the addresses of the operands' first elements.  sizes : for each operand, the bytes of
-        an element.  body : writes one step.  Its arguments are the width, the operands' addresses, and
-        for each operand whether one element is repeated in the whole vector.
+        pointers : the addresses of the operands' first elements.
+        sizes : for each operand, the bytes of an element.
+        body : writes one step.  Its arguments are the width, the operands' addresses, and for each
+            operand whether one element is repeated in the whole vector.
         """
         if not axes:
             body(1, [*pointers], [True] * len(pointers))
@@ -306,10 +322,10 @@ class Axis(NamedTuple):
 
 
 def joined_axes(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list[Axis]:
-    """Return the axes for nested loops over operands of one shape, those with the longest steps first.
+    """Return the axes of loops over operands of one shape, those with the longest steps first.
 
-    strides : the strides of each operand.  If two axes have no gap between them in any operand, they are
-    joined to one axis.
+    If two axes have no gap between them in any operand, they are joined to one axis.
+    strides : the strides of each operand.
     """
     axes = [
         Axis(count, tuple([of[k] for of in strides])) for k, count in enumerate(shape) if count != 1
@@ -330,6 +346,7 @@ def joined_axes(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list[
 
 # --- types ------------------------------------------------------------------------------------------
 def vector_of(kind: str, width: int) -> str:
+    """Return LLVM's type of ``width`` elements of a type: the type itself for a width of 1."""
     return kind if width == 1 else f"<{width} x {kind}>"
 
 
@@ -343,10 +360,11 @@ def memory_type(dtype: np.dtype[Any]) -> str:
 
 
 def value_type(dtype: np.dtype[Any], width: int) -> str:
+    """Return LLVM's type of a value, or of a vector of ``width`` values."""
     return vector_of("i1" if dtype.kind == "b" else memory_type(dtype), width)
 
 
-def aligned(dtype: np.dtype[Any]) -> int:
+def alignment_of(dtype: np.dtype[Any]) -> int:
     return int(dtype.alignment)
 
 

@@ -1,9 +1,9 @@
 """Lowering: the nodes of a program become records (``driver.py``) that machine code runs.
 
-A record calls a kernel, or an inner loop of NumPy.  Elementwise nodes of one shape are first collected
-in a ``Group``, so that one kernel computes them and intermediate values stay in registers.  A group is
-written as soon as a node outside of the group needs one of its values.  A ``Place`` says where in memory
-the data of a value lies.
+A record describes one call that the driver makes: of a kernel, or of the C loop of a NumPy ufunc.
+Elementwise nodes of one shape are first collected in a ``Group``, so that one kernel computes them and
+intermediate values stay in registers.  The records of a group are written as soon as a node outside of
+the group needs one of its values.  A ``Place`` says where in memory the data of a value lies.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .driver import (
     python_function,
     table_of,
 )
-from .elements import WRITERS, Writer, conversion, converted, part_of_complex
+from .elements import WRITERS, Writer, conversion, write_complex_part, write_conversion
 from .inner_loops import InnerLoop, inner_loop
 from .kernel import (
     ARGUMENTS,
@@ -56,11 +56,12 @@ from .machine import Code, Unsupported
 
 BLOCK = 2048  # the number of elements in a block, if a large group has calls of NumPy's loops
 MEMBERS = 48  # more nodes are divided among kernels: LLVM's time grows faster than their number
-LARGE_WORK = 1 << 16  # a program that computes so many elements releases the GIL while it runs
+LARGE_WORK = 1 << 16  # a program that computes at least so many elements releases the GIL
 LINE = 64  # the number of bytes of a cache line, to which scratch memory is aligned
 PAGE = 4096  # the number of bytes of a page, after which the places in a cache repeat
 INTEGER = np.dtype(np.int64)
-ALWAYS = 1 << 60  # above the numbers of all nodes: in ``Lowering.last`` for values that are kept
+# In ``Lowering.last``, the number of values that are needed until the end: above all nodes' numbers.
+ALWAYS = 1 << 60
 # Ops that only arrange data.  Their result is a view, or a copy if no view has the result's layout.
 ARRANGES = frozenset((
     "broadcast_to", "broadcast_view", "contiguous", "diagonal_view", "expand_dims", "flip", "getitem",
@@ -87,18 +88,19 @@ FILLS = {"zeros": 0, "zeros_like": 0, "ones": 1, "ones_like": 1}
 PARTIAL, LARGE = "dot_of_blocks", 1 << 15
 
 
-class Refused(Unsupported):
-    """The error for a call, ``node``, that could not be lowered."""
+class CallRefused(Unsupported):
+    """The error for a call, ``node``, that could not become machine code."""
 
     def __init__(self, node: Node, why: str) -> None:
         super().__init__(why)
         self.node = node
 
 
-class Entry(NamedTuple):
+class PendingRecord(NamedTuple):
     """A record whose addresses are not known yet.
 
-    words : returns the record's words when all buffers have addresses.  uses : the record's buffers.
+    words : returns the record's words when all buffers have addresses.
+    uses : the record's buffers.
     """
 
     words: Callable[[], list[int]]
@@ -106,7 +108,7 @@ class Entry(NamedTuple):
 
 
 class Check(NamedTuple):
-    """A guard of the kind "no NaN", NO_TRUE or BELOW as a member of the group of the guarded node."""
+    """A check of elements in a group: that none is NaN, none is True, or all are below a limit."""
 
     guard: Guard
 
@@ -160,9 +162,8 @@ def without_empty_calls(program: Program) -> Program:
             return node
         shape = [max(n, 1) for n in node.shape]
         value = np.lib.stride_tricks.as_strided(np.empty(1, node.dtype), shape, node.strides)
-        value = value[
-            tuple([slice(n) for n in node.shape])
-        ]  # empty arrays are made without strides
+        # NumPy makes empty arrays without the given strides, so make a larger array and slice it.
+        value = value[tuple([slice(n) for n in node.shape])]
         return Node(CONSTANT, like=value, value=value)
 
     return mapped(program, constant_or_call)
@@ -183,11 +184,14 @@ class Group:
 class Lowered:
     """A program as machine code.
 
-    run : a function whose arguments are the inputs and arrays for the results; see
-    ``python_function``.  results : (dtype, shape, strides) of these arrays: first the outputs, then the
-    new values of Arrays that the program writes to.  kernels, records : the numbers of kernels and
-    records.  bytes : the size of the scratch memory.  own_scratch : True if each call needs scratch
-    memory of its own, as the last argument, because other threads may run the program, too.
+    run : a function whose arguments are the inputs and arrays for the results.  It returns None if the
+        results are right, True if NumPy has to compute them, and False after an underflow.
+    results : (dtype, shape, strides) of these arrays: first the outputs, then the new values of Arrays
+        that the program writes to.
+    kernels, records : the numbers of kernels and records.
+    bytes : the size of the scratch memory.
+    own_scratch : True if each call needs scratch memory of its own, as the last argument, because other
+        threads may run the program, too.
     """
 
     def __init__(self, lowering: Lowering) -> None:
@@ -237,25 +241,25 @@ class Lowering:
         self.groups: dict[Node, Group] = {}  # member of an open group -> the group
         self.waiting: dict[Node, Group] = {}  # reduction -> the open group for which it waits
         self.open: list[Group] = []  # the groups for which no records were written yet
-        self.entries: list[Entry] = []
+        self.entries: list[PendingRecord] = []
         self.kernels: dict[str, str] = {}  # text of a kernel -> its name
         self.declared: set[str] = set()
         self.addresses: Mapping[str, int] = {}
         self.scratch_base = SCRATCH
         self.constants: list[Any] = []
         self.scratch: list[Buffer] = []
-        self.lying: dict[Buffer, list[Node]] = {}  # buffer -> the nodes whose data lies in it
-        self.steps: dict[Node, Step] = {}  # elementwise node -> its ``Step``
+        self.nodes_in: dict[Buffer, list[Node]] = {}  # buffer -> the nodes whose data lies in it
+        self.steps: dict[Node, ElementStep] = {}  # elementwise node -> its ``ElementStep``
         self.at = 0  # the number of the node that is lowered now
-        self.last: dict[Node, int] = {}  # node -> number of the last node that has it as an operand
+        self.last: dict[Node, int] = {}  # node -> number of the last node that reads it
         for place, node in enumerate(program.nodes):
             for x in operands(node):
                 self.last[x] = place
         for node in (*program.outputs, *program.writes):
             self.last[node] = ALWAYS
-        self.asked = {*program.outputs, *program.writes}
-        self.asked.update(guard.node for guard in program.guards if guard.kind == "value")
-        self.users: dict[Node, list[Node]] = {}
+        self.kept_nodes = {*program.outputs, *program.writes}
+        self.kept_nodes.update(guard.node for guard in program.guards if guard.kind == "value")
+        self.users: dict[Node, list[Node]] = {}  # node -> the nodes that read it
         for node in program.nodes:
             for x in operands(node):
                 self.users.setdefault(x, []).append(node)
@@ -266,6 +270,7 @@ class Lowering:
 
     # --- the program --------------------------------------------------------------------------------
     def lower_program(self) -> None:
+        """Write the records of all calls, guards and results; raise CallRefused if one has none."""
         guards: dict[Node, list[Guard]] = {}
         for guard in self.program.guards:
             guards.setdefault(guard.node, []).append(guard)
@@ -280,16 +285,17 @@ class Lowering:
                     self.lower_call(node)
                 for guard in guards.get(node, ()):
                     self.lower_guard(guard)
-            except Refused:
+            except CallRefused:
                 raise
             except Unsupported as error:
-                raise Refused(node, str(error)) from None
+                raise CallRefused(node, str(error)) from None
         self.at = len(self.program.nodes)
         self.write_groups([*self.open])
         for node in (*self.program.outputs, *self.program.writes):
             self.lower_result(node)
 
     def lower_call(self, node: Node) -> None:
+        """Write the records of one call, or add it to a group; raise Unsupported if not possible."""
         if any(x.shape is None for x in (node, *operands(node))) or not node.size:
             raise Unsupported(f"{node.op} of an unknown shape or no elements")
         memory_type(node.dtype)
@@ -298,7 +304,7 @@ class Lowering:
         elif node.op in FILLS:
             self.fill_place(self.new_place(node), FILLS[node.op])
         elif node.op in CALLS:
-            if not self.waits(node):
+            if not self.must_wait(node):
                 CALLS[node.op](self, node)
         else:
             self.lower_elementwise(node)
@@ -326,11 +332,13 @@ class Lowering:
 
     # --- memory -------------------------------------------------------------------------------------
     def put_at(self, node: Node, place: Place) -> Place:
+        """Store where the value of a node lies in memory, and return that Place."""
         self.places[node] = place
-        self.lying.setdefault(place.buffer, []).append(node)
+        self.nodes_in.setdefault(place.buffer, []).append(node)
         return place
 
     def new_buffer(self, size: int) -> Buffer:
+        """Reserve ``size`` bytes of scratch memory."""
         buffer = Buffer(SCRATCH, 0, size)
         self.scratch.append(buffer)
         return buffer
@@ -346,6 +354,7 @@ class Lowering:
         )
 
     def temporary(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Place:
+        """Reserve memory for intermediate data that is no node's value, and return its Place."""
         size = math.prod(shape) * dtype.itemsize
         return Place(self.new_buffer(size), 0, shape, packed(shape, dtype.itemsize), dtype)
 
@@ -365,6 +374,7 @@ class Lowering:
         return self.places[x]
 
     def place_constant(self, value: np.ndarray[Any, Any]) -> Place:
+        """Keep the array ``value`` alive, and return its Place, at an absolute address."""
         if not value.dtype.isnative or not value.flags.aligned:
             raise Unsupported("a constant of another layout")
         self.constants.append(value)
@@ -408,13 +418,17 @@ class Lowering:
         return end
 
     def words_of(self, pointer: Pointer) -> tuple[int, int, int]:
+        """Return a pointer's words in a record: base, offset, bytes from one block to the next."""
         base = pointer.buffer.base
         base = self.scratch_base if base == SCRATCH else base
         return base, pointer.buffer.offset + pointer.offset, pointer.step
 
     # --- records ------------------------------------------------------------------------------------
-    def finish(self, kernel: Kernel, count: int | None = None) -> Entry:
-        """Return the record that calls a complete kernel; count : see ``kernel_record``."""
+    def kernel_record_of(self, kernel: Kernel, count: int | None = None) -> PendingRecord:
+        """Return the record that calls a complete kernel.
+
+        count : the number of elements, or None if the kernel's code contains that number.
+        """
         text = kernel.function_text()
         self.kernels.setdefault(text, f"kernel{len(self.kernels)}")
         self.declared |= kernel.declared
@@ -424,26 +438,33 @@ class Lowering:
             flat = [word for pointer in pointers for word in self.words_of(pointer)]
             return kernel_record(self.addresses[text], flat, count)
 
-        return Entry(words, [pointer.buffer for pointer in pointers])
+        return PendingRecord(words, [pointer.buffer for pointer in pointers])
 
     def module_text(self) -> str:
+        """Return the text of all kernels, with the functions that they call."""
         functions = [f"define void @{name}{text}" for text, name in self.kernels.items()]
         return "\n".join([*sorted(self.declared), *functions])
 
     def loop_entry(
         self, loop: InnerLoop, pointers: Sequence[Pointer], dims: Sequence[int],
         steps: Sequence[int], outer: Sequence[tuple[int, Sequence[int]]] = (),
-    ) -> Entry:  # fmt: skip
-        """Return the record of a call of one of NumPy's loops, with parameters as in ``loop_record``."""
+    ) -> PendingRecord:  # fmt: skip
+        """Return the record of a call of a ufunc's C loop.
+
+        dims, steps : the arguments ``dimensions`` and ``steps`` of the loop.
+        outer : a pair (size, stride of each operand) for each axis over which the call is repeated.
+        """
 
         def words() -> list[int]:
             flat = [word for pointer in pointers for word in self.words_of(pointer)]
             return loop_record(loop, flat, dims, steps, outer)
 
-        return Entry(words, [pointer.buffer for pointer in pointers])
+        return PendingRecord(words, [pointer.buffer for pointer in pointers])
 
-    def call_over(self, loop: InnerLoop, shape: Sequence[int], places: Sequence[Place]) -> Entry:
-        """Return the record of a call of an elementwise loop of NumPy, for operands of any layout."""
+    def call_over(
+        self, loop: InnerLoop, shape: Sequence[int], places: Sequence[Place]
+    ) -> PendingRecord:
+        """Return the record of a call of a ufunc's elementwise C loop, for operands of any layout."""
         axes = joined_axes(shape, [place.strides for place in places])
         *outer, inner = axes or [Axis(1, tuple([place.dtype.itemsize for place in places]))]
         return self.loop_entry(
@@ -453,11 +474,13 @@ class Lowering:
         )  # fmt: skip
 
     def copy_data(self, target: Place, source: Place) -> None:
+        """Write a kernel that copies ``source``, broadcast to the target's shape, to ``target``."""
         self.write_each([target, source], lambda kernel, width, at, same: (
             kernel.copy_elements(at[1], at[0], source.dtype, width, same[1])
         ))  # fmt: skip
 
     def fill_place(self, target: Place, number: float) -> None:
+        """Write a kernel that sets all elements at ``target`` to ``number``."""
         text = number_text(number, target.dtype, 1)
         self.write_each([target], lambda kernel, width, at, same: kernel.store_elements(
             kernel.splat(text, target.dtype, width), at[0], target.dtype, width
@@ -467,7 +490,11 @@ class Lowering:
         self, places: Sequence[Place],
         body: Callable[[Kernel, int, list[At], list[bool]], None],
     ) -> None:  # fmt: skip
-        """Write a kernel that runs ``body`` over all ``places``, broadcast to the shape of the first."""
+        """Write a kernel that runs ``body`` over all ``places``, broadcast to the shape of the first.
+
+        body : writes the code for some elements.  Its arguments are the kernel, the number of elements,
+            their addresses, and for each place whether one element is repeated.
+        """
         shape = places[0].shape
         if 0 in shape:
             return
@@ -479,14 +506,14 @@ class Lowering:
         kernel.write_nest(
             axes, pointers, sizes, lambda width, at, same: body(kernel, width, at, same)
         )
-        self.entries.append(self.finish(kernel))
+        self.entries.append(self.kernel_record_of(kernel))
 
     # --- views and copies -----------------------------------------------------------------------------
     def lower_view(self, node: Node) -> None:
-        """Lower an op of ARRANGES, such as a transpose or a slice, to a Place: data with another layout.
+        """Lower an op of ARRANGES, such as a transpose or a slice, to a Place with another layout.
 
-        The op runs on an array of unread contents, which gives the layout.  If the op does not return a
-        view, records copy the data.
+        The op runs on an array whose contents do not matter, because only its layout is used.  If the op
+        does not return a view, records copy the data.
         """
         x = node.args[0]
         if node.op == "getitem" and not is_basic(node.args[1]):
@@ -520,10 +547,12 @@ class Lowering:
 
     # --- elementwise --------------------------------------------------------------------------------
     def lower_elementwise(self, node: Node) -> None:
-        self.steps[node] = Step.of(node)
+        """Add an elementwise call to a group of calls with the same shape."""
+        self.steps[node] = ElementStep.of(node)
         self.add_member(node, node.shape)
 
     def lower_partial_sum(self, node: Node) -> None:
+        """Add a dot product by blocks to a group of calls with the shape of its operands."""
         inner_loop(np.vecdot, (node.dtype,) * 3)
         self.add_member(node, node.args[0].shape)
 
@@ -557,6 +586,7 @@ class Lowering:
         self.groups[node] = group
 
     def write_groups(self, groups: Iterable[Group]) -> None:
+        """Write the records of groups, and of the reductions that wait for them."""
         for group in groups:
             if group in self.open:
                 self.open.remove(group)
@@ -566,14 +596,16 @@ class Lowering:
                     try:
                         CALLS[node.op](self, node)
                     except Unsupported as error:
-                        raise Refused(node, str(error)) from None
+                        raise CallRefused(node, str(error)) from None
 
     def is_read_later(self, node: Node, inside: set[Node]) -> bool:
         """Return True if ``node`` is a result, is guarded, or is read by a node not in ``inside``."""
-        return node in self.asked or any(user not in inside for user in self.users.get(node, ()))
+        return node in self.kept_nodes or any(
+            user not in inside for user in self.users.get(node, ())
+        )
 
     # --- reductions -----------------------------------------------------------------------------------
-    def waits(self, node: Node) -> bool:
+    def must_wait(self, node: Node) -> bool:
         """Return True for a large reduction that is better lowered after later members of a group.
 
         The reduction ends the group of its operands.  Then other members of the group need memory of the
@@ -602,7 +634,7 @@ class Lowering:
         return False
 
     def lower_reduction(self, node: Node) -> None:
-        """Lower a sum, product, max or min to calls of NumPy's loop, over the axes in memory order."""
+        """Lower a sum, product, max or min to calls of NumPy's C loop, over the axes in memory order."""
         x = node.args[0]
         rank, reduced = len(x.shape), reduced_axes(node)
         loop = inner_loop(REDUCTIONS[node.op], (x.dtype,) * 3)
@@ -698,10 +730,10 @@ class Lowering:
 
         pointers = [kernel.pointer_to(place) for place in (target, source)]
         kernel.write_nest(kept, pointers, [dtype.itemsize] * 2, body)
-        self.entries.append(self.finish(kernel))
+        self.entries.append(self.kernel_record_of(kernel))
 
     def lower_running(self, node: Node) -> None:
-        """Lower a cumulative sum or product to calls of NumPy's loop on neighbouring elements."""
+        """Lower a cumulative sum or product to calls of NumPy's C loop on neighbouring elements."""
         (x,) = node.args
         options = {name: y for name, y in node.keywords.items() if y is not None and y is not False}
         axis = options.pop("axis", 0)
@@ -757,8 +789,10 @@ class Lowering:
         size = node.dtype.itemsize
         outer_shape = node.shape[: len(node.shape) - (len(x.shape) > 1) - (len(y.shape) > 1)]
         rank = len(outer_shape)
-        (m, n), x_steps = core(x) if len(x.shape) > 1 else ((1, x.shape[0]), (size, x.strides[0]))
-        (_, k), y_steps = core(y) if len(y.shape) > 1 else ((n, 1), (y.strides[0], size))
+        (m, n), x_steps = (
+            matrix_layout(x) if len(x.shape) > 1 else ((1, x.shape[0]), (size, x.strides[0]))
+        )
+        (_, k), y_steps = matrix_layout(y) if len(y.shape) > 1 else ((n, 1), (y.strides[0], size))
         steps = list(target.strides[rank:])
         if len(x.shape) == 1:
             steps.insert(0, size)
@@ -795,7 +829,7 @@ class Lowering:
         given = self.find_place(value) if type(value) is Node else self.place_number(value, x.dtype)
         if given.dtype != x.dtype:
             raise Unsupported("a write in another dtype")
-        if self.may_change(source, node) and given.buffer is not source.buffer:
+        if self.may_change(source) and given.buffer is not source.buffer:
             target = self.put_at(node, source)
         else:
             target = self.new_place(node)
@@ -812,7 +846,7 @@ class Lowering:
 
     def is_read_once(self, value: Operand, x: Node) -> bool:
         """Return True if ``value`` is in an open group without x, and only the write to x reads it."""
-        if type(value) is not Node or value in self.asked or value.dtype != x.dtype:
+        if type(value) is not Node or value in self.kept_nodes or value.dtype != x.dtype:
             return False
         group = self.groups.get(value)
         if group is None or group.waiting:  # a waiting reduction may read the old values of x
@@ -822,8 +856,10 @@ class Lowering:
     def put_result(self, node: Node, source: Place, group: Group) -> bool:
         """Let the kernel that computes a value store it directly where the write would copy it to.
 
-        node : the write ``x[key] = value``.  source : the place of x.  group : the open group of the
-        value.  Return False, and change nothing, if that is not possible.
+        Return False, and change nothing, if that is not possible.
+        node : the write ``x[key] = value``.
+        source : the place of x.
+        group : the open group of the value.
         """
         _, key, value = node.args
         inside = {*group.members}
@@ -831,7 +867,7 @@ class Lowering:
         read = [self.find_place(y) for y in outside]
         if group not in self.open:
             return False
-        changes = self.may_change(source, node)
+        changes = self.may_change(source)
         part = part_place(source, key)
         # The bits of NumPy's loops may depend on the strides of the result.
         if part.shape != value.shape or (self.steps[value].loop and part.strides != value.strides):
@@ -852,13 +888,17 @@ class Lowering:
         return True
 
     def place_number(self, x: Any, dtype: np.dtype[Any]) -> Place:
+        """Return the Place of a number that is converted to ``dtype``."""
         return self.place_constant(np.asarray(x).astype(dtype))
 
-    def may_change(self, place: Place, node: Node) -> bool:
-        """Return True if a place is in scratch memory, and no later call reads data of its buffer."""
+    def may_change(self, place: Place) -> bool:
+        """Return True if a write may go into ``place`` itself, without a copy.
+
+        That is so if the place is in scratch memory, and no later call reads data of its buffer.
+        """
         if place.buffer.base != SCRATCH:
             return False
-        return all(self.last.get(x, -1) <= self.at for x in self.lying[place.buffer])
+        return all(self.last.get(x, -1) <= self.at for x in self.nodes_in[place.buffer])
 
     def lower_join(self, node: Node) -> None:
         """Lower ``concat`` or ``stack`` to records that copy each array to its part of the result."""
@@ -887,6 +927,7 @@ class Lowering:
 
     # --- indices --------------------------------------------------------------------------------------
     def lower_take(self, node: Node) -> None:
+        """Lower ``take``, which is ``x[:, index]`` for axis 1, to a loop that copies rows."""
         x, index, *more = node.args
         axis = node.keywords.get("axis", more[0] if more else None)
         if type(axis) is not int or node.keywords.keys() - {"axis"} or type(index) is not Node:
@@ -933,7 +974,7 @@ class Lowering:
         source = self.find_place(x)
         given = self.find_place(value) if type(value) is Node else self.place_number(value, x.dtype)
         read = [given.buffer, *[self.find_place(y).buffer for y in rows.arrays]]
-        if self.may_change(source, node) and source.buffer not in read:
+        if self.may_change(source) and source.buffer not in read:
             target = self.put_at(node, source)
         else:
             target = self.new_place(node)
@@ -944,7 +985,7 @@ class Lowering:
         """Write a loop over the indices that replaces each selected row of ``target``.
 
         combine : the writer of a new element, given the old element and the element of ``values``.  It
-        adds them, or, for ``x[key] = value``, returns the element of ``values``.
+            adds them, or, for ``x[key] = value``, returns the element of ``values``.
         """
         changed = rows.part_of(target)
         row = later_axes(changed, len(rows.arrays))
@@ -977,10 +1018,11 @@ class Lowering:
     ) -> None:  # fmt: skip
         """Write a loop over the elements of index arrays, in C order.
 
-        place : the data of which the index arrays select rows, by its first axes.  others : data with
-        a row for each element.  body : writes one step, given the kernel, the offset of the selected
-        row in bytes, and the address of the row of ``others``.  An index out of range sets a bit of
-        ``bad``, and index 0 is used in its place.
+        An index out of range sets a bit of ``bad``, and index 0 is used in its place.
+        place : the data of which the index arrays select rows, by its first axes.
+        others : data with a row for each element.
+        body : writes one step, given the kernel, the offset of the selected row in bytes, and the
+            address of the row of ``others``.
         """
         kernel, rank = Kernel(), rows.rank
         if 0 in rows.shape:
@@ -1009,12 +1051,18 @@ class Lowering:
         # The first operand, a counter, keeps the axes in C order and the width at 1.
         pointers = [("", 0), *[kernel.pointer_to(p) for p in places], kernel.pointer_to(others)]
         kernel.write_nest(axes, pointers, [0] * len(pointers), one)
-        self.entries.append(self.finish(kernel))
+        self.entries.append(self.kernel_record_of(kernel))
 
     def small_nest(
         self, kernel: Kernel, places: Sequence[Place], pointers: Sequence[At],
         body: Callable[[int, list[At], list[bool]], None],
     ) -> None:  # fmt: skip
+        """Write nested loops over the elements of places of one shape, within a kernel.
+
+        pointers : the addresses of the places' first elements.
+        body : writes one step, given the vector's width, the addresses, and whether elements are
+            repeated.
+        """
         shape = places[0].shape
         if 0 in shape:
             return
@@ -1023,6 +1071,7 @@ class Lowering:
 
     # --- guards ---------------------------------------------------------------------------------------
     def lower_guard(self, guard: Guard) -> None:
+        """Write the check that a guard requires: of its node's elements, or of the whole value."""
         if guard.kind in ("no NaN", NO_TRUE, BELOW):
             self.lower_check(guard)
         elif guard.kind == "value":
@@ -1049,6 +1098,7 @@ class Lowering:
         ))  # fmt: skip
 
     def value_guard(self, place: Place, expected: bytes) -> None:
+        """Write a check that the data at ``place`` has the bits ``expected``."""
         bits = np.dtype(f"u{place.dtype.itemsize}") if place.dtype.itemsize <= 8 else None
         if bits is None:
             raise Unsupported("a guard on a complex number")
@@ -1065,11 +1115,13 @@ class Lowering:
 
 
 class RowKey(NamedTuple):
-    """A key with arrays of integers, which select rows of ``x[basic]``.
+    """An index (key) with arrays of integers, which select rows of ``x[basic]``.
 
-    arrays : the arrays.  basic : the key with full slices in place of the arrays.  axes : the axes of
-    ``x[basic]`` that the arrays index.  at : the number of axes of ``x[key]`` before those of the
-    indices.  shape : the common shape of the arrays.
+    arrays : the arrays.
+    basic : the key with full slices in place of the arrays.
+    axes : the axes of ``x[basic]`` that the arrays index.
+    at : the number of axes of ``x[key]`` before those of the indices.
+    shape : the common shape of the arrays.
     """
 
     arrays: list[Node]
@@ -1120,11 +1172,13 @@ class RowKey(NamedTuple):
         return axes_first(place, range(self.at, self.at + self.rank))
 
 
-class Step(NamedTuple):
-    """The way to compute an elementwise node: by instructions, or by one of NumPy's loops.
+class ElementStep(NamedTuple):
+    """The way to compute an elementwise node: by instructions, or by a ufunc's C loop.
 
-    args : the operands.  dtypes : the dtypes to which they are converted first.  loop : the loop, or
-    None.  write : a function that writes the instructions, or None.
+    args : the operands.
+    dtypes : the dtypes to which they are converted first.
+    loop : the C loop, or None.
+    write : a function that writes the instructions, or None.
     """
 
     dtypes: tuple[np.dtype[Any], ...]
@@ -1133,8 +1187,8 @@ class Step(NamedTuple):
     write: Callable[[Kernel, int, list[str]], str] | None
 
     @staticmethod
-    def of(node: Node) -> Step:
-        """Return the Step of a node; raise Unsupported if machine code cannot compute the node."""
+    def of(node: Node) -> ElementStep:
+        """Return the ElementStep of a node; raise Unsupported if machine code cannot compute it."""
         if node.op in (*CASTS, "discretized"):
             return cast_step(node)
         if node.op in PARTS:
@@ -1142,7 +1196,7 @@ class Step(NamedTuple):
         if node.op in (MASKED, "where"):
             return choice_step(node)
         if node.op in ("copied", "copy") and len(node.args) == 1 and not node.keywords:
-            return Step((node.dtype,), node.args, None, lambda kernel, width, args: args[0])
+            return ElementStep((node.dtype,), node.args, None, lambda kernel, width, args: args[0])
         ufunc = called_ufunc(node)
         if ufunc is None or ufunc.signature is not None:
             raise Unsupported(f"{node.op}")
@@ -1160,13 +1214,13 @@ class Step(NamedTuple):
                 writer = None
         if writer is not None and same:
             dtype = given[0]
-            number_texts(node.args, given)
-            return Step(tuple(given), node.args, None, lambda kernel, width, args: writer(
+            check_numbers(node.args, given)
+            return ElementStep(tuple(given), node.args, None, lambda kernel, width, args: writer(
                 kernel, dtype, width, args
             ))  # fmt: skip
         if any(type(x) is Node and x.dtype != d for x, d in zip(node.args, given, strict=True)):
             raise Unsupported(f"{node.op} of several dtypes")
-        return Step(tuple(given), node.args, inner_loop(ufunc, tuple(dtypes)), None)
+        return ElementStep(tuple(given), node.args, inner_loop(ufunc, tuple(dtypes)), None)
 
 
 def reduced_axes(node: Node) -> set[int]:
@@ -1250,36 +1304,38 @@ def resolved_dtypes(ufunc: np.ufunc, node: Node) -> tuple[np.dtype[Any], ...]:
     return found
 
 
-def number_texts(args: Sequence[Operand], dtypes: Sequence[np.dtype[Any]]) -> None:
+def check_numbers(args: Sequence[Operand], dtypes: Sequence[np.dtype[Any]]) -> None:
+    """Raise Unsupported if a number among the operands cannot be written in LLVM's language."""
     for x, dtype in zip(args, dtypes, strict=True):
         if type(x) is not Node:
             number_text(x, dtype, 1)
 
 
-def cast_step(node: Node) -> Step:
+def cast_step(node: Node) -> ElementStep:
+    """Return the ElementStep of a cast, such as ``astype``."""
     x = node.args[0]
     if type(x) is not Node or node.view or node.keywords.keys() - {"copy"}:
         raise Unsupported("a cast with options")
     if x.dtype != node.dtype:
         conversion(x.dtype, node.dtype)
-    return Step((node.dtype,), (x,), None, lambda kernel, width, args: args[0])
+    return ElementStep((node.dtype,), (x,), None, lambda kernel, width, args: args[0])
 
 
-def part_step(node: Node) -> Step:
-    """Return the Step of a node that is the real or imaginary part of its operand."""
+def part_step(node: Node) -> ElementStep:
+    """Return the ElementStep of a node that is the real or imaginary part of its operand."""
     (x,) = node.args
     part = node.op.startswith("imag")
 
     def write(kernel: Kernel, width: int, args: list[str]) -> str:
         if x.dtype.kind == "c":
-            return part_of_complex(kernel, args[0], x.dtype, node.dtype, width, part)
+            return write_complex_part(kernel, args[0], x.dtype, node.dtype, width, part)
         return number_text(0, node.dtype, width) if part else args[0]
 
-    return Step((x.dtype,), (x,), None, write)
+    return ElementStep((x.dtype,), (x,), None, write)
 
 
-def choice_step(node: Node) -> Step:
-    """Return the Step of a choice between x and y by a mask: of ``where``, or of a MASKED node."""
+def choice_step(node: Node) -> ElementStep:
+    """Return the ElementStep of ``where`` or of a MASKED node: a choice between x and y by a mask."""
     if node.op == "where":
         mask, x, y = node.args if len(node.args) == 3 else (None, None, None)
     else:
@@ -1300,13 +1356,17 @@ def choice_step(node: Node) -> Step:
         bits = vector_of("i1", width)
         return kernel.define(f"select {bits} {args[0]}, {kind} {args[1]}, {kind} {args[2]}")
 
-    return Step((mask.dtype, node.dtype, node.dtype), (mask, x, y), None, write)
+    return ElementStep((mask.dtype, node.dtype, node.dtype), (mask, x, y), None, write)
 
 
 def write_check(
     kernel: Kernel, x: str, dtype: np.dtype[Any], width: int, guard: Guard
 ) -> None:  # fmt: skip
-    """Write the check of the elements x that a guard of the kind "no NaN", NO_TRUE or BELOW requires."""
+    """Write the check of the elements x that a guard requires.
+
+    Its kind is "no NaN", NO_TRUE (no element of a mask is True) or BELOW (absolute values are below a
+    limit).
+    """
     kind = value_type(dtype, width)
     if guard.kind == "no NaN":
         x = kernel.define(f"fcmp uno {kind} {x}, {x}")
@@ -1319,12 +1379,13 @@ def write_check(
 
 
 class GroupWriter:
-    """The writer of the records of one group: kernels, and calls of NumPy's loops between them.
+    """The writer of the records of one group: kernels, and calls of ufuncs' C loops between them.
 
-    phase : member -> number, even for instructions, odd for a call of NumPy's loop.  No member has a
-    lower number than its operands.  parts : lists of members, in the order in which they run; one record
-    computes the members of one list.  stored : the nodes that are read outside of the group, and so need
-    memory.
+    phase : member -> number.  Members with the same even number share kernels; a member with an odd
+        number is one call of a C loop.  No member has a lower number than its operands.
+    parts : lists of members, in the order in which they run; one record computes the members of one
+        list.
+    stored : the nodes that are read outside of the group, and so need memory.
     """
 
     def __init__(self, lowering: Lowering, group: Group) -> None:
@@ -1346,6 +1407,7 @@ class GroupWriter:
         self.part_of = {member: i for i, part in enumerate(self.parts) for member in part}
 
     def calls_loop(self, node: Node) -> bool:
+        """Return True if NumPy's inner loop computes the node, not an LLVM instruction."""
         return node.op == PARTIAL or self.steps[node].loop is not None
 
     def find_parts(self) -> list[list[Member]]:
@@ -1360,6 +1422,7 @@ class GroupWriter:
         return parts
 
     def write_parts(self) -> None:
+        """Write the records of the group, block by block if its arrays are large."""
         lowering, size = self.lowering, math.prod(self.group.shape)
         for node in self.nodes:
             lowering.groups.pop(node, None)
@@ -1389,7 +1452,7 @@ class GroupWriter:
             for part in self.parts
             for entry in self.part_entries(part, scratch, True, 0, BLOCK)
         ]
-        lowering.entries.append(Entry(
+        lowering.entries.append(PendingRecord(
             lambda: block_record(whole, [entry.words() for entry in inner]),
             [buffer for entry in inner for buffer in entry.uses],
         ))  # fmt: skip
@@ -1429,11 +1492,12 @@ class GroupWriter:
 
     def part_entries(
         self, part: list[Member], scratch: Mapping[Node, Place], flat: bool, start: int, count: int
-    ) -> list[Entry]:
+    ) -> list[PendingRecord]:
         """Return the records that compute the members ``part``.
 
-        scratch : node -> place of a value that other records of the group read.  flat : the result of
-        ``lies_flat``.  start, count : if flat, the first of the elements to compute, and their number.
+        scratch : node -> place of a value that other records of the group read.
+        flat : the result of ``lies_flat``.
+        start, count : if flat, the first of the elements to compute, and their number.
         """
         first = part[0]
         if type(first) is Node and first.op == PARTIAL:
@@ -1443,6 +1507,7 @@ class GroupWriter:
         return [self.kernel_entry(part, scratch, flat, start, count)]
 
     def operand_place(self, x: Node, scratch: Mapping[Node, Place]) -> Place:
+        """Return the place of an operand: scratch memory if another record of the group computes it."""
         if x in scratch:
             return scratch[x]
         return self.lowering.find_place(x)
@@ -1452,8 +1517,9 @@ class GroupWriter:
     ) -> Pointer:
         """Return the pointer to the elements of x from number ``start`` on, in the order of memory.
 
-        blocks : True if the record runs for one block after the other, so that the pointer moves on.  A
-        pointer to a single element, or to scratch memory for one block, does not move.
+        A pointer to a single element, or to scratch memory for one block, does not move.
+        scratch : node -> place of a value that other records of the group read.
+        blocks : True if the record runs for one block after the other, so that the pointer moves on.
         """
         place = self.operand_place(x, scratch)
         if x in scratch and len(place.shape) == 1 and self.group.shape != place.shape:
@@ -1465,8 +1531,13 @@ class GroupWriter:
 
     def call_entries(
         self, node: Node, scratch: Mapping[Node, Place], flat: bool, start: int, count: int
-    ) -> list[Entry]:
-        """Return the record of the call of NumPy's loop that computes `node`."""
+    ) -> list[PendingRecord]:
+        """Return the record of the call of a ufunc's C loop that computes ``node``.
+
+        scratch : node -> place of a value that other records of the group read.
+        flat : True if one loop over the memory can run through all arrays of the group.
+        start, count : if flat, the first of the elements to compute, and their number.
+        """
         step = self.steps[node]
         lowering, size = self.lowering, math.prod(self.group.shape)
         blocks = flat and count < size
@@ -1505,8 +1576,12 @@ class GroupWriter:
 
     def sum_of_blocks(
         self, node: Node, scratch: Mapping[Node, Place], start: int, count: int
-    ) -> list[Entry]:
-        """Return the records that add up the PARTIAL ``node``, a dot product, block by block."""
+    ) -> list[PendingRecord]:
+        """Return the records that add up ``node``, a dot product, block by block.
+
+        scratch : node -> place of a value that other records of the group read.
+        start, count : the first of the elements to compute, and their number.
+        """
         lowering, size = self.lowering, node.dtype.itemsize
         loop = inner_loop(np.vecdot, (node.dtype,) * 3)
         target, one = lowering.find_place(node), lowering.temporary((), node.dtype)
@@ -1515,7 +1590,7 @@ class GroupWriter:
             inner_loop(np.add, (node.dtype,) * 3), [total, part, total], [1], [0, 0, 0]
         )
 
-        def added(first: int, length: int, blocks: bool) -> list[Entry]:
+        def added(first: int, length: int, blocks: bool) -> list[PendingRecord]:
             pointers = [self.block_pointer(x, scratch, first, blocks) for x in node.args]
             steps = [0, 0, 0, size, size]
             return [lowering.loop_entry(loop, [*pointers, part], [1, length], steps), adds]
@@ -1525,7 +1600,7 @@ class GroupWriter:
             return added(start, count, whole)
         number, rest = divmod(count, BLOCK)
         inner = added(start, BLOCK, True)
-        found = [Entry(
+        found = [PendingRecord(
             lambda: block_record(number, [entry.words() for entry in inner]),
             [buffer for entry in inner for buffer in entry.uses],
         )]  # fmt: skip
@@ -1533,8 +1608,13 @@ class GroupWriter:
 
     def kernel_entry(
         self, part: list[Member], scratch: Mapping[Node, Place], flat: bool, start: int, count: int
-    ) -> Entry:
-        """Return the record of the kernel that computes the members ``part``: see ``part_entries``."""
+    ) -> PendingRecord:
+        """Return the record of the kernel that computes the members ``part``.
+
+        scratch : node -> place of a value that other records of the group read.
+        flat : True if one loop over the memory can run through all arrays of the group.
+        start, count : if flat, the first of the elements to compute, and their number.
+        """
         kernel = Kernel()
         here = {member for member in part if type(member) is Node}
         read = [
@@ -1567,7 +1647,7 @@ class GroupWriter:
                 joined_axes(shape, strides), [kernel.pointer_to(place) for place in places],
                 [x.dtype.itemsize for x in data], body,
             )  # fmt: skip
-            return self.lowering.finish(kernel)
+            return self.lowering.kernel_record_of(kernel)
         names = [
             (
                 kernel.name_pointer(self.block_pointer(x, scratch, start, blocks)),
@@ -1584,17 +1664,17 @@ class GroupWriter:
             [Axis(length, strides_)], [(name, 0) for name, _ in names],
             [x.dtype.itemsize for x in data], body,
         )  # fmt: skip
-        return self.lowering.finish(kernel, count if kernel.counted else None)
+        return self.lowering.kernel_record_of(kernel, count if kernel.counted else None)
 
     def write_value(
         self, kernel: Kernel, node: Node, values: Mapping[Node, str], width: int
     ) -> str:
-        """Write the instructions of a node; return its value's name.  values : operand -> its name."""
+        """Write the instructions of a node; return its value's name. values : operand -> its name."""
         step = self.steps[node]
         args = []
         for x, dtype in zip(step.args, step.dtypes, strict=True):
             if type(x) is Node:
-                args.append(converted(kernel, values[x], x.dtype, dtype, width))
+                args.append(write_conversion(kernel, values[x], x.dtype, dtype, width))
             else:
                 args.append(number_text(x, dtype, width))
         assert step.write is not None
@@ -1602,6 +1682,7 @@ class GroupWriter:
 
 
 def member_inputs(member: Member) -> tuple[Node, ...]:
+    """Return the nodes that a member of a group reads: operands, or the node that a check is for."""
     return (member.node,) if isinstance(member, Check) else operands(member)
 
 
@@ -1655,7 +1736,7 @@ def in_order(x: Place) -> bool:
     return all(s > 0 for s in steps) and steps == sorted(steps, reverse=True)
 
 
-def core(place: Place) -> tuple[tuple[int, int], tuple[int, int]]:
+def matrix_layout(place: Place) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return (rows, columns) and the strides of the matrices in a stack: those of its last two axes."""
     (rows, columns), (down, across) = place.shape[-2:], place.strides[-2:]
     return (rows, columns), (down, across)
@@ -1682,7 +1763,7 @@ def broadcast_strides(place: Place, shape: Sequence[int]) -> tuple[int, ...]:
 def view_of_nothing(place: Place) -> tuple[np.ndarray[Any, Any], int]:
     """Return a new array with the shape, strides and dtype of ``place``, and its address.
 
-    Its contents are arbitrary, because only the layouts of its views are used.
+    Its contents do not matter, because only the layouts of its views are used.
     """
     low = sum(min(0, (n - 1) * s) for n, s in zip(place.shape, place.strides, strict=True))
     high = sum(max(0, (n - 1) * s) for n, s in zip(place.shape, place.strides, strict=True))
@@ -1692,7 +1773,7 @@ def view_of_nothing(place: Place) -> tuple[np.ndarray[Any, Any], int]:
 
 
 def axes_first(place: Place, axes: Sequence[int]) -> Place:
-    """Return the place of data with some of its axes moved to the front."""
+    """Return the Place of the same data with the axes ``axes`` moved to the front."""
     order = [*axes, *[k for k in range(len(place.shape)) if k not in axes]]
     shape, strides = [tuple([of[k] for k in order]) for of in (place.shape, place.strides)]
     return place._replace(shape=shape, strides=strides)
@@ -1722,7 +1803,7 @@ def part_at(view: np.ndarray[Any, Any], key: Any) -> np.ndarray[Any, Any]:
 def rounded_up(size: int) -> int:
     """Return ``size`` rounded up to whole cache lines, and made unequal to whole pages.
 
-    Data at equal offsets in pages competes for few places in a cache, and a kernel uses many buffers.
+    A kernel uses many buffers.  Data at equal offsets in pages would displace each other in the cache.
     """
     lines = max(1, -(-size // LINE))
     return (lines + (lines * LINE % PAGE == 0)) * LINE

@@ -53,6 +53,7 @@ def machine_name() -> str:
 
 
 def flags_of_this_machine() -> str | None:
+    """Return "x86" or "arm", the kind of this processor's floating-point flags; None for others."""
     return {"x86_64": "x86", "AMD64": "x86", "aarch64": "arm", "arm64": "arm"}.get(machine_name())
 
 
@@ -100,6 +101,7 @@ class Code:
             self.engine.finalize_object()
 
     def address_of(self, name: str) -> int:
+        """Return the address of the function ``name`` of the text."""
         return int(self.engine.get_function_address(name))
 
 
@@ -180,9 +182,9 @@ def cache_folder() -> Path | None:
 
 @functools.cache
 def remove_oldest_files(folder: Path) -> None:
-    """Remove the oldest files if all have more than MOST bytes, until at most half of MOST are left.
+    """Remove the oldest files of the cache if all files have more than MOST bytes.
 
-    A process does this once, because the result is cached.
+    At most half of MOST is left.  A process does this once, because the result is cached.
     """
     found = sorted((file.stat().st_mtime, file.stat().st_size, file) for file in folder.iterdir())
     left = sum([size for _, size, _ in found])
@@ -195,7 +197,10 @@ def remove_oldest_files(folder: Path) -> None:
 
 
 def is_private(path: Path) -> bool:
-    """Return True if this user owns a file or folder, and nobody else may write to it."""
+    """Return True if this user owns a file or folder, and nobody else may write to it.
+
+    Other users could write machine code that this process would run.
+    """
     try:
         found = path.stat()
     except OSError:

@@ -22,7 +22,7 @@ from ..program import (
     key_of,
     operands,
 )
-from .lowering import ARRANGES, Lowered, Lowering, Refused
+from .lowering import ARRANGES, CallRefused, Lowered, Lowering
 from .machine import Unsupported
 
 LEAST = 2  # the least number of calls of NumPy that a segment of machine code must replace
@@ -31,8 +31,10 @@ LEAST = 2  # the least number of calls of NumPy that a segment of machine code m
 class Segment:
     """A part of a program that runs wholly as machine code, or wholly as calls of NumPy.
 
-    program : the part as a program.  origin : node of ``program`` -> node of the whole program.
-    native : whether the part shall run as machine code.  lowered : the machine code, or None.
+    program : the part as a program.
+    origin : node of ``program`` -> node of the whole program.
+    native : whether the part shall run as machine code.
+    lowered : the machine code, or None.
     """
 
     def __init__(self, program: Program, origin: dict[Node, Node], native: bool) -> None:
@@ -43,14 +45,15 @@ class Segment:
 class Segments:
     """The segments of a program, in the order in which they run.
 
-    reasons : the reasons why some calls are not machine code.  numpys : call that NumPy computes -> the
-    reason.  free : the views, which each segment that reads them makes again.
+    reasons : the reasons why some calls are not machine code.
+    numpys : call that NumPy computes -> the reason.
+    views : the nodes that are views, which each segment that reads them makes again.
     """
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self.numpys: dict[Node, str] = {}
-        self.free: set[Node] = set()
+        self.views: set[Node] = set()
         known: dict[Any, str] = {}  # key that is equal for similar calls -> their ``why_numpy``
         for node in program.nodes:
             if not node.is_call:
@@ -61,8 +64,8 @@ class Segments:
             if known[key]:
                 self.numpys[node] = known[key]
             elif only_arranges(node):
-                self.free.add(node)
-        self.parts = self.lowered_parts()
+                self.views.add(node)
+        self.segments = self.lowered_parts()
         self.reasons = sorted({*self.numpys.values()})
 
     def lowered_parts(self) -> list[Segment]:
@@ -77,7 +80,7 @@ class Segments:
                 lowering = None
                 try:
                     lowering = Lowering(segment.program) if segment.native else None
-                except Refused as refusal:
+                except CallRefused as refusal:
                     self.leave_to_numpy([segment.origin[refusal.node]], str(refusal))
                 except Unsupported as error:
                     calls = [segment.origin[x] for x in segment.program.nodes if x.is_call]
@@ -91,14 +94,15 @@ class Segments:
     def leave_to_numpy(self, nodes: Iterable[Node], why: str) -> None:
         """Mark the calls ``nodes`` as calls that NumPy computes, not machine code.
 
-        why : the reason.  The caller then cuts the program into segments again.  Raise Unsupported if
-        all of ``nodes`` are marked already, because the same segments would fail again.
+        The caller then cuts the program into segments again.  Raise Unsupported if all of ``nodes`` are
+        marked already, because the same segments would fail again.
+        why : the reason.
         """
         new = [node for node in nodes if node not in self.numpys]
         if not new:
             raise Unsupported(why)
         self.numpys.update(dict.fromkeys(new, why))
-        self.free.difference_update(new)
+        self.views.difference_update(new)
 
     def cut_program(self) -> list[Segment]:
         """Return the segments in the order in which they run.
@@ -118,12 +122,13 @@ class Segments:
         """Return a dict node -> number of its segment: even for machine code, odd for NumPy.
 
         Views and constants have no number, because each segment that needs them makes them.  A call of a
-        user's function (FOREIGN) keeps its place among all calls, because it may have side effects.
+        user's function (FOREIGN) keeps its position among all calls, because it may have side effects.
+        numpys : the calls that NumPy computes.
         """
         levels: dict[Node, int] = {}
         least = 0
         for node in self.program.nodes:
-            if not node.is_call or node in self.free:
+            if not node.is_call or node in self.views:
                 continue
             level = max([least, *[levels.get(self.root_of_view(x), 0) for x in operands(node)]])
             foreign = node.op.startswith(FOREIGN)
@@ -136,7 +141,7 @@ class Segments:
 
     def root_of_view(self, x: Node) -> Node:
         """Return the node whose data the view x shows, or x itself if x is no view."""
-        while x in self.free:
+        while x in self.views:
             x = operands(x)[0]
         return x
 
@@ -158,10 +163,10 @@ class Segments:
             inside.update(guard.node for guard in guards[number])
             for node in reversed(self.program.nodes):
                 if node in inside:
-                    inside.update(x for x in operands(node) if x.op == CONSTANT or x in self.free)
+                    inside.update(x for x in operands(node) if x.op == CONSTANT or x in self.views)
             read[number] = {x for node in inside for x in (node, *operands(node))
                             if x not in levels or levels[x] != number}  # fmt: skip
-            read[number] = {x for x in read[number] if x.op != CONSTANT and x not in self.free}
+            read[number] = {x for x in read[number] if x.op != CONSTANT and x not in self.views}
             of: dict[Node, Node] = {}
             nodes: list[Node] = []
             for node in self.program.nodes:
@@ -196,7 +201,10 @@ def only_arranges(node: Node) -> bool:
 
 
 def replaced_key(node: Node) -> Any:
-    """Return a hashable key of a call, equal for calls with equal options and layouts of arrays."""
+    """Return a hashable key of a call, equal for calls with equal options and layouts of arrays.
+
+    Either all calls with one key can become machine code, or none.
+    """
 
     def layout_key(x: Node) -> Any:
         return x.op == CONSTANT, x.shape, x.dtype, x.strides

@@ -1,1 +1,1 @@
-"""Programs on a device: split from their part on the host, fused into kernels, captured in a graph."""
+"""Programs on a GPU: split from their part on the host, fused into kernels, captured in a CUDA graph."""

@@ -1,4 +1,4 @@
-"""Kernels that read many arrays in one launch: copies of arrays, and a check for NaN."""
+"""Kernels that read many arrays in one launch, which costs microseconds: copies, and a check for NaN."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ MOST = 20  # the maximum number of pairs in one launch, because a kernel's param
 
 @lru_cache(maxsize=256)
 def copying_kernel(dtypes: tuple[str, ...]) -> Any:
-    """Return a kernel that copies arrays of these dtypes: the sources, the targets, then ``size``."""
+    """Return a kernel that copies arrays of these dtypes.
+
+    Its arguments are the sources, the targets, and ``size``, the number of elements of the largest
+    array.
+    """
     import cupy
 
     sources = [f"raw {dtype} x{i}" for i, dtype in enumerate(dtypes)]
@@ -46,7 +50,7 @@ def checking_kernel(dtypes: tuple[str, ...]) -> Any:
 
 
 def flag_nan(values: Sequence[Any], flag: Any) -> None:
-    """Set ``flag``, one int32, to 1 if one of the arrays has a NaN, else to 0."""
+    """Set ``flag``, an array of one int32, to 1 if one of the arrays has a NaN, else to 0."""
     flag.data.memset_async(0, flag.nbytes)
     values = [x for x in values if x.size]
     for start in range(0, len(values), MOST):

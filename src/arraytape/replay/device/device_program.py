@@ -27,8 +27,8 @@ from ..text.program_source import Source
 from ..tracing.traced_on_device import device_state
 from .batched_copies import copy_all, flag_nan
 from .device_source import DeviceSource
-from .elementwise_kernels import fused
-from .split_program import NotOnDevice, Place, split_program
+from .elementwise_kernels import fuse_calls
+from .split_program import NotOnDevice, PartIndex, split_program
 from .static_memory import StaticInputs
 
 WARM_UPS = 2  # calls before the capture, in which CuPy compiles kernels and makes handles
@@ -38,7 +38,7 @@ TOLERANCE = {np.dtype(np.float16): 1e-2, np.dtype(np.float32): 1e-4, np.dtype(np
 
 
 class DeviceProgram:
-    """The callable that runs a program on a device: data of the inputs -> outputs and writes.
+    """The callable that runs a program on a device; it maps inputs' data to outputs and writes.
 
     If a guard does not hold, it raises GuardFailed, and nothing was written.  Results are new arrays.
     why : the reason why the calls are made one by one, or "" if a graph is launched.
@@ -49,8 +49,8 @@ class DeviceProgram:
     def __init__(self, program: Program, device: str, name: str, data: Sequence[Any]) -> None:
         """Capture the program.
 
-        data : the data of the inputs in a traced call, for the warm-up.  Raise NotOnDevice if the calls
-        wait for the device, or copy from or to the host.
+        Raise NotOnDevice if the calls wait for the device, or copy from or to the host.
+        data : the data of the inputs in a traced call, for the warm-up.
         """
         import cupy
 
@@ -70,12 +70,12 @@ class DeviceProgram:
         self.graph: Any = None
         self.why = ""
         self.pool = cupy.cuda.MemoryPool()
-        self.generate(name)
+        self.generate_source(name)
         self.capture(data)
 
-    def generate(self, name: str) -> None:
+    def generate_source(self, name: str) -> None:
         """Fuse the calls on the device, and generate the function that makes them."""
-        whole = fused(self.parts.device)
+        whole = fuse_calls(self.parts.device)
         self.count = sum(node.op != "item" and node.is_call for node in whole.nodes)
         results = [*whole.outputs, *whole.writes, *[guard.node for guard in whole.guards]]
         distinct = {node: i for i, node in enumerate(dict.fromkeys(results))}
@@ -85,7 +85,7 @@ class DeviceProgram:
 
     @property
     def text(self) -> str:
-        """Return the Python source of the part on the host, if there is one, and of the other part."""
+        """Return the Python source of the host's part, if there is one, and of the device's part."""
         on_host = self.parts.host.count() > 0
         return f"{self.host.text}\n{self.source.text}" if on_host else self.source.text
 
@@ -95,7 +95,7 @@ class DeviceProgram:
         return int(self.pool.total_bytes())
 
     def explain(self) -> str:
-        """Return how the program runs, and why no graph is launched, if so."""
+        """Return as text how the program runs, and why no graph is launched, if so."""
         if self.graph is not None:
             return f"a CUDA graph of {self.count} calls of CuPy on {self.device}"
         return f"{self.count} calls of CuPy on {self.device}, not a CUDA graph: {self.why}"
@@ -115,10 +115,10 @@ class DeviceProgram:
             for _ in range(WARM_UPS):
                 self.results: Sequence[Any] = ()  # free the results of the last warm-up
                 self.results = self.compute()
-            expected = [x.copy() for x in self.found()]
+            expected = [x.copy() for x in self.static_results()]
             self.results = ()
             graph = self.captured(stream)
-            if all(self.repeats(graph, expected, number) for number in OVERWRITTEN):
+            if all(self.graph_repeats(graph, expected, number) for number in OVERWRITTEN):
                 self.graph = graph
             else:
                 self.why = "a launch of the graph gave other values"
@@ -140,20 +140,20 @@ class DeviceProgram:
                 with suppress(Exception):
                     stream.end_capture()
 
-    def repeats(self, graph: Any, expected: Sequence[Any], number: float) -> bool:
-        """Return True if a launch of the graph gives the expected results and flag.
+    def graph_repeats(self, graph: Any, expected: Sequence[Any], number: float) -> bool:
+        """Return True if a launch of the graph gives the expected results and NaN flag.
 
-        Before the launch, the results are overwritten by ``number``, so that they are not those of the
-        capture.
+        Before the launch, the results are overwritten with ``number``.  So results that the graph does
+        not compute differ.
         """
-        found = self.found()
+        found = self.static_results()
         for x in found:
             if not any(self.cupy.may_share_memory(x, own) for own in self.inputs.arrays):
                 x.fill(number)
         graph.launch()
         return all(map(is_close, found, expected))
 
-    def found(self) -> list[Any]:
+    def static_results(self) -> list[Any]:
         """Return the static results, and the flag for NaN if the program checks for NaN."""
         return [*self.results, *([self.flag] if self.checked else [])]
 
@@ -177,12 +177,15 @@ class DeviceProgram:
             made = self.launch(given, stream)
         parts, count = self.parts, len(self.parts.device.outputs)
         return (
-            [part_at(place, made, outputs) for place in parts.outputs],
-            [part_at(place, made[count:], writes) for place in parts.writes],
+            [value_at(place, made, outputs) for place in parts.outputs],
+            [value_at(place, made[count:], writes) for place in parts.writes],
         )
 
     def launch(self, given: Sequence[Any], stream: Any) -> list[Any]:
-        """Launch the graph on ``given``, or make its calls; return copies of the static results."""
+        """Launch the graph on ``given``, or make its calls; return copies of the static results.
+
+        given : the data of the device's inputs.
+        """
         last, self.last = self.last, (get_ident(), stream)
         if last is not None and last != self.last:
             stream.wait_event(self.done)  # the last call may still use the static memory
@@ -209,7 +212,8 @@ class DeviceProgram:
         return found, [*own, *found[0][: self.parts.uploads]]
 
 
-def part_at(place: Place, on_device: Sequence[Any], on_host: Sequence[Any]) -> Any:
+def value_at(place: PartIndex, on_device: Sequence[Any], on_host: Sequence[Any]) -> Any:
+    """Return the output or write with the position ``place``, from the values of the two parts."""
     return (on_device if place.on_device else on_host)[place.number]
 
 

@@ -15,8 +15,9 @@ PLAIN = (int, bool, str, type(None))  # types of values that the text shows
 class DeviceSource:
     """The text of a program on a device, and the function that it defines.
 
-    text : the Python source.  function : a function that maps the data of the inputs to a tuple of the
-    values of ``results``.  Names are as in ``text.program_source.Source``.
+    In the text, x and a number is an input, c a constant, v the value of a call, and k another argument.
+    text : the Python source.
+    function : a function that maps the data of the inputs to a tuple of the values of ``results``.
     """
 
     def __init__(self, program: Program, results: list[Node], name: str) -> None:
@@ -47,6 +48,7 @@ class DeviceSource:
         self.function: Callable[..., Any] = defined_function(self.text, file, name, self.scope)
 
     def call(self, node: Node) -> str:
+        """Return the expression of a call, and add the called function to the globals of the text."""
         if node.op == "item":
             return f"{self.value(node.args[0])}[{node.args[1]}]"
         name = node.op.replace(".", "_")

@@ -1,7 +1,7 @@
-"""Fusion of elementwise calls: one kernel computes a run of calls on floats of one shape.
+"""Fusion of elementwise calls on a device: one kernel computes a run of calls on floats of one shape.
 
-``fused`` replaces such calls in a program by calls of CuPy's ``ElementwiseKernel``.  Each operation in
-such a kernel is rounded as in CuPy's own kernel of the same call: the expressions are CuPy's, and
+``fuse_calls`` replaces such calls in a program by calls of CuPy's ``ElementwiseKernel``.  Each operation
+in such a kernel is rounded as in CuPy's own kernel of the same call: the expressions are CuPy's, and
 products are not contracted with sums.  So fusion changes no bits of results.
 """
 
@@ -60,8 +60,9 @@ ROOM = 3900  # the bytes of a kernel's parameters; CUDA allows 4096
 class Kernel:
     """A kernel of some calls; its operands and results are arrays of one shape, or broadcast to it.
 
-    calls : the nodes of the calls, in order.  given : the nodes of the operands.  results : the nodes
-    of the calls whose values are used elsewhere.
+    calls : the nodes of the calls, in order.
+    given : the nodes of the operands.
+    results : the nodes of the calls whose values are used elsewhere.
     """
 
     def __init__(
@@ -130,7 +131,7 @@ def expression_of(node: Node) -> tuple[str, Any, Sequence[Any]] | None:
 
 
 def is_float_of(args: Iterable[Any], dtype: Any) -> bool:
-    """Return True if ``dtype`` is one of floats, and each operand is of it or a Python number."""
+    """Return True if ``dtype`` is a float dtype, and each operand has it or is a Python number."""
     if dtype == BOOL or dtype not in C_TYPES:
         return False
     for x in args:
@@ -160,10 +161,11 @@ def is_fusible(node: Node) -> bool:
     return bool(node.strides == packed(node.shape, node.dtype.itemsize))
 
 
-def fused(program: Program, make: Callable[..., Any] = Kernel) -> Program:
+def fuse_calls(program: Program, make: Callable[..., Any] = Kernel) -> Program:
     """Return the program with one kernel in place of each run of elementwise calls of one shape.
 
     Calls of other kinds are made as early as possible, so that the runs are long.
+    make : makes a kernel from its calls, operands and results.
     """
     read = program.uses()
     done = {node for node in program.nodes if node.op in (INPUT, CONSTANT)}
@@ -189,9 +191,11 @@ def fused(program: Program, make: Callable[..., Any] = Kernel) -> Program:
 
 
 def run_of_calls(left: Sequence[Node], fusible: set[Node], done: set[Node]) -> list[Node]:
-    """Return calls that one kernel can make now, with the shape of the first such call.
+    """Return calls ("a run") that one kernel can make now, with the shape of the first such call.
 
-    left : the calls that are not made yet.  done : the nodes whose values are known.
+    left : the calls that are not made yet.
+    fusible : the calls that a kernel can make.
+    done : the nodes whose values are known.
     """
     run: dict[Node, None] = {}
     given: set[Node] = set()
@@ -214,7 +218,12 @@ def run_of_calls(left: Sequence[Node], fusible: set[Node], done: set[Node]) -> l
 def kernel_nodes(
     run: Sequence[Node], of: dict[Node, Node], read: Any, make: Callable[..., Any]
 ) -> list[Node]:
-    """Return the nodes that make a run of calls, and enter the new node of each result in ``of``."""
+    """Return the nodes that compute the calls ``run`` by one kernel.
+
+    The new node of each result is entered in ``of``, a dict from old nodes to new ones.
+    read : node -> the number of its uses in the program.
+    make : makes a kernel from its calls, operands and results.
+    """
     if len(run) == 1:
         of[run[0]] = on_new_operands(run[0], of)
         return [of[run[0]]]

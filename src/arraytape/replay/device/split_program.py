@@ -1,7 +1,7 @@
 """The division of a program into a part on the host and a part on a device.
 
 The part on the host runs first, for example to compute the step size of an optimizer.  Its results that
-the device needs are copied there, and are inputs of the other part.
+the device needs are copied there, and are inputs of the device's part.
 """
 
 from __future__ import annotations
@@ -18,42 +18,42 @@ class NotOnDevice(Exception):
     """The error whose text says why a program cannot run on a device without the host."""
 
 
-class Place(NamedTuple):
-    """The position of an input, output or write of the whole program in one of the two parts."""
+class PartIndex(NamedTuple):
+    """The position of an input, output or write of the whole program in one of its two parts."""
 
     on_device: bool
     number: int
 
 
-class Parts(NamedTuple):
+class ProgramParts(NamedTuple):
     """The two parts of a program.
 
     host : the part on the host.  Its outputs are ``uploads`` values for the device, then the outputs of
-    the whole program that are on the host.
+        the whole program that are on the host.
     device : the part on the device.  Its inputs are those of the whole program that are on the device,
-    then the uploaded values.
-    inputs, outputs, writes : the places of those of the whole program.
+        then the uploaded values.
+    inputs, outputs, writes : for those of the whole program, the positions in the parts.
     """
 
     host: Program
     device: Program
     uploads: int
-    inputs: list[Place]
-    outputs: list[Place]
-    writes: list[Place]
+    inputs: list[PartIndex]
+    outputs: list[PartIndex]
+    writes: list[PartIndex]
 
 
-def split_program(program: Program) -> Parts:
+def split_program(program: Program) -> ProgramParts:
     """Return the two parts of a program; raise NotOnDevice if the device would need the host later."""
-    program = merged(program)
+    program = without_equal_calls(program)
     sent: dict[Node, Node] = {}  # node on the host -> input on the device
     of: dict[Node, Node] = {}
     for node in program.nodes:
         if node.device:
             of[node] = on_device(node, of, sent)
     inputs = [of[node] for node in program.inputs if node.device]
-    outputs, on_host = places(program.outputs, len(sent))
-    writes, host_writes = places(program.writes, 0)
+    outputs, on_host = part_indices(program.outputs, len(sent))
+    writes, host_writes = part_indices(program.writes, 0)
     device = Program(
         [*inputs, *sent.values()],
         [*dict.fromkeys((*sent.values(), *of.values()))],
@@ -68,24 +68,26 @@ def split_program(program: Program) -> Parts:
         [*sent, *on_host],
         host_writes,
     )
-    return Parts(host, device, len(sent), places(program.inputs, 0)[0], outputs, writes)
+    return ProgramParts(
+        host, device, len(sent), part_indices(program.inputs, 0)[0], outputs, writes
+    )
 
 
-def places(nodes: Sequence[Node], first: int) -> tuple[list[Place], list[Node]]:
-    """Return the place of each node, and the nodes on the host.
+def part_indices(nodes: Sequence[Node], first: int) -> tuple[list[PartIndex], list[Node]]:
+    """Return the position of each node in its part, and the nodes on the host.
 
-    first : the number of the first node on the host in its part.
+    first : the position of the first node on the host.
     """
     counts = {True: 0, False: first}
     found = []
     for node in nodes:
         side = bool(node.device)
-        found.append(Place(side, counts[side]))
+        found.append(PartIndex(side, counts[side]))
         counts[side] += 1
     return found, [node for node in nodes if not node.device]
 
 
-def merged(program: Program) -> Program:
+def without_equal_calls(program: Program) -> Program:
     """Return the program with equal calls made once, and without dead code."""
     known: dict[Any, Node] = {}
 
@@ -104,6 +106,7 @@ def on_device(node: Node, of: Mapping[Node, Node], sent: dict[Node, Node]) -> No
 
     A copy from the host becomes an input, which is added to ``sent``; the copy of a constant becomes a
     constant.
+    of : earlier nodes of the whole program -> their nodes on the device.
     """
     if node.op in (INPUT, CONSTANT):
         return node

@@ -1,4 +1,7 @@
-"""The memory of a program on a device, which all its calls use: the static inputs."""
+"""The static inputs: memory of a program on a device, into which each call copies its data.
+
+A CUDA graph reads and writes the same memory in each launch.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,9 @@ STEP = 16  # the bytes of which the position of each uploaded value is a multipl
 class StaticInputs:
     """The static inputs of a program: copies of data of the device, then of values of the host.
 
-    The values of the host are parts of one buffer, so that one copy sends all of them.
-    data : the data of the device in a first call.  sent : the nodes of the values of the host.
+    The values of the host lie in one buffer, so that one copy sends all of them.
+    data : the data of the device in a first call.
+    sent : the nodes of the values of the host.
     arrays : the inputs, in the order of the program's.
     """
 

@@ -1,4 +1,4 @@
-"""Functions that read the interpreter's settings, or objects that an object written in C refers to."""
+"""State that Python attributes do not show: the interpreter's settings, and objects held by C code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ def value_of(variable: ContextVar[Any]) -> Any:
 
 
 def referents(value: Any) -> list[Any]:
-    """Return the objects that an object written in C refers to, without its class and __dict__."""
+    """Return the objects that an object written in C refers to, without its class and __dict__.
+
+    For example, a list iterator refers to its list, but has no attribute that names it.
+    """
     known = type(value), getattr(value, "__dict__", None)
     return [
         part for part in gc.get_referents(value) if part is not known[0] and part is not known[1]
@@ -35,7 +38,7 @@ def referents(value: Any) -> list[Any]:
 def is_in_c(cls: type) -> bool:
     """Return True for a class of the standard library without Python methods, such as an iterator.
 
-    The objects of such a class, written in C, may refer to objects that no attribute shows.
+    Objects of such a class may refer to objects that no attribute shows: ``referents`` finds them.
     """
     module = cls.__module__.partition(".")[0]
     return (
@@ -58,7 +61,8 @@ def locale_set() -> str:
     return locale.setlocale(locale.LC_ALL)
 
 
-# Name in users' code -> function that returns the state which code with this name may read.
+# Name in users' code -> function that returns the interpreter's setting which code with this name may
+# read.  A replay compares the setting if the code has the name.
 AMBIENT_STATE: dict[str, Callable[[], Any]] = {
     **dict.fromkeys(("geterr", "errstate", "seterr"), np.geterr),
     **dict.fromkeys(("decimal", "Decimal", "getcontext"), decimal_context),

@@ -1,7 +1,8 @@
 """Random generators and iterators ("sources"), which may return another value at each call.
 
-A traced call that draws from a source makes the drawn value a constant of the program.  So each source
-that a call can reach is checked for a change of its state afterwards.
+A value that a traced call draws from a source becomes a constant of the program, so that replays would
+repeat it.  So after the call, the state of each source that the call can reach is compared with the
+state before.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from typing import Any
 import numpy as np
 
 
-def look_of(value: Any) -> Callable[[], Any] | None:
-    """Return a function without arguments that returns the present state of ``value``.
+def state_reader(value: Any) -> Callable[[], Any] | None:
+    """Return a function without arguments that returns the present state of a source.
 
-    Return None unless ``value`` is a random generator or iterator.  The state of an iterator written in
-    C cannot be read.  For it, return ``object``, whose results always differ.  Return None also for an
-    iterator of a Python class, because its attributes are compared, and for a file.
+    value : any object.  Return None unless it is a random generator or an iterator.  The state of an
+        iterator written in C cannot be read: return ``object``, whose results always differ.  An
+        iterator of a Python class returns None, because its attributes are compared, and so does a file.
     """
     if isinstance(value, random.Random):
         return object if isinstance(value, random.SystemRandom) else value.getstate
@@ -41,9 +42,9 @@ def look_of(value: Any) -> Callable[[], Any] | None:
     return None if isinstance(type(value).__next__, types.FunctionType) else object
 
 
-def generator_state(value: Any) -> Any:
+def source_state(value: Any) -> Any:
     """Return the present state of a random generator or iterator; None for another object."""
-    found = look_of(value)
+    found = state_reader(value)
     return found and found()
 
 
@@ -54,27 +55,32 @@ def frozen_state(state: Any) -> Any:
     return state.tobytes() if isinstance(state, np.ndarray) else state
 
 
-class Moving:
+class MutableSources:
     """The random generators and iterators ("sources") that a call can reach.
 
-    The global generators of Python and NumPy are among them.  looks : list of (path, function that
-    returns the source's state, state before the call).
+    The global generators of Python and NumPy are among them.
+    states : list of (path, function that returns the source's state, state before the call).
     """
 
     def __init__(self) -> None:
-        self.closed = False  # if True, ``watch_mutable`` ignores further sources
-        self.looks: list[tuple[str, Callable[[], Any], Any]] = []
+        self.is_closed = False  # if True, ``watch_mutable`` ignores further sources
+        self.states: list[tuple[str, Callable[[], Any], Any]] = []
         self.watch_mutable("random", random._inst)
         if "numpy.random" in sys.modules:
             self.watch_mutable("np.random", sys.modules["numpy.random"].mtrand._rand)
 
     def watch_mutable(self, path: str, value: Any) -> bool:
-        """Add ``value`` if it is a random generator or iterator; return True if a state can be read."""
-        found = None if self.closed else look_of(value)
+        """Add ``value`` if it is a random generator or iterator; return True if its state can be read.
+
+        path : the name of the value in messages, such as "model.rng".
+        """
+        found = None if self.is_closed else state_reader(value)
         if found is not None:
-            self.looks.append((path, found, found()))
+            self.states.append((path, found, found()))
         return found is not None and found is not object
 
-    def moved_path(self) -> str:
-        """Return the path of the first generator or iterator that has changed, or may have; else ""."""
-        return next((path for path, look, before in self.looks if look() != before), "")
+    def changed_path(self) -> str:
+        """Return the path of the first source that the call has drawn from, or may have; else ""."""
+        return next(
+            (path for path, read_state, before in self.states if read_state() != before), ""
+        )

@@ -1,6 +1,6 @@
 """The names of globals, attributes and modules that the bytecode of a function looks up.
 
-``state.py`` compares the values to which these names lead.
+``state.py`` compares the values that have these names before each replay.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from importlib.util import resolve_name
 from typing import Any
 
 GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL")
-LONG = 200  # strings of at least so many characters are not searched for names
+LONG = 200  # strings with at least this many characters are not searched for names
 MODULES = re.compile(r"[^\W\d][\w.]*\w")
 WORDS = re.compile(r"[^\W\d]\w*")
+# Code with one of these names may read any global, or any attribute, by a name that it computes.
 ALL_GLOBALS = frozenset(("globals", "eval", "exec", "locals", "vars", "__globals__", "f_globals"))
 ANY_ATTRIBUTE = frozenset(
     ("getattr", "hasattr", "vars", "eval", "exec", "__dict__", "__getattribute__", "attrgetter",
      "methodcaller", "getmembers", "getattr_static", "dir", "resolve_name", "locate", "format")
 )  # fmt: skip
-# Names of functions that read state which cannot be compared, with a description of that state.
+# Names of functions that read state which cannot be compared -> a description of that state.
 UNSEEN = {
     "_getframe": "the frames of its callers", "currentframe": "the frames of its callers",
     "f_back": "the frames of its callers", "get_objects": "what the collector knows",
@@ -33,10 +34,13 @@ class Names:
     """The names that a code object and its inner functions look up.
 
     globals, attributes : sets of names.  The words of constant strings count as attributes, because of
-    ``getattr(x, "rate", 1.0)`` and ``"{0.rate}"``.  imports : names of modules, with leading dots for
-    relative imports.  strings : constant strings.  inner : code objects of inner functions.
-    all_globals : whether the code may read globals by computed names.  any_attribute : the same for
-    attributes.  unseen : a description of state that the code may read but nothing can compare, or "".
+        ``getattr(x, "rate", 1.0)`` and ``"{0.rate}"``.
+    imports : names of modules, with leading dots for relative imports.
+    strings : the constant strings.
+    inner : the code objects of inner functions.
+    all_globals : whether the code may read globals by names that it computes.
+    any_attribute : whether the code may read attributes by names that it computes.
+    unseen : a description of state that the code may read but nothing can compare, or "".
     """
 
     def __init__(self, code: types.CodeType) -> None:
@@ -94,9 +98,10 @@ def code_names(code: types.CodeType) -> Names:
     return Names(code)
 
 
-def resolved(name: str, names: dict[str, Any]) -> str:
-    """Return the absolute name of an imported module; "" if the relative import cannot be resolved.
+def absolute_module(name: str, names: dict[str, Any]) -> str:
+    """Return the absolute name of an imported module; "" if a relative import cannot be resolved.
 
+    name : the name in the import statement, such as "..settings".
     names : the globals of the code that imports the module.
     """
     try:

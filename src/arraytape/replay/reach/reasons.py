@@ -1,4 +1,4 @@
-"""Exceptions and texts for the reasons why a call is not replayed."""
+"""The exceptions and texts that say why a call is not replayed."""
 
 from __future__ import annotations
 
@@ -6,20 +6,24 @@ from __future__ import annotations
 class Apart(Exception):
     """The error for a call that cannot be replayed, although other calls of the function may be.
 
-    Its text is the reason.
+    Its text is the reason.  The caller then runs the user's function.
     """
 
 
 class Changed(Exception):
-    """The error if a Python value has changed since the traced call; its text is the value's path."""
+    """The error for a Python value that has changed since the traced call.
+
+    Its text is the value's path, such as "model.rate".
+    """
 
 
 def unreadable(error: Exception) -> str:
-    """Return the reason, as text, why a call is not replayed: the read of its state raised ``error``."""
+    """Return, as text, why a call is not replayed: the comparison of its state raised ``error``."""
     if isinstance(error, Apart):
         return str(error)
     return f"its arguments or state raise when they are compared ({type(error).__name__}: {error})"
 
 
 def changed(path: str) -> None:
+    """Raise Changed; generated code calls this within expressions, where no ``raise`` may stand."""
     raise Changed(path)

@@ -1,4 +1,8 @@
-"""Comparison by bits of the values on which a program depends: NaN equals NaN, 0.0 is not -0.0."""
+"""Comparison by bits of the values on which a program depends: NaN equals NaN, 0.0 is not -0.0.
+
+``==`` cannot be used: a replay for -0.0 may differ from one for 0.0, and NaN != NaN would refuse each
+replay.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ import numpy as np
 from ..._array.exports import same_bits
 from ..._util.array_types import RawArray
 
-# Types of immutable values without parts to follow, which are compared by value.
+# Types of immutable values that contain no other objects of the user's: they are compared by value.
 PLAIN = frozenset(
     (bool, int, float, complex, str, bytes, type(None), slice, range, type(Ellipsis),
      type(NotImplemented))
@@ -21,7 +25,10 @@ BUFFERS = (bytearray, memoryview, array.array)
 
 
 def same_plain(a: Any, b: Any) -> bool:
-    """Return True if two plain values have equal types and bits: NaN equals NaN, 0.0 is not -0.0."""
+    """Return True if two plain values have equal types and bits.
+
+    a, b : objects whose type is in PLAIN, or NumPy scalars or dtypes.
+    """
     kind = type(a)
     if kind is not type(b):
         return False
@@ -31,7 +38,7 @@ def same_plain(a: Any, b: Any) -> bool:
 
 
 def same_data(a: Any, b: Any) -> bool:
-    """Return True if two ndarrays hold the same bits."""
+    """Return True if two ndarrays hold the same bits, in the same shape and dtype."""
     if type(a) is not type(b) or a.shape != b.shape or a.dtype != b.dtype:
         return False
     if a.dtype.kind == "O":

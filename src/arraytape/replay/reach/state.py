@@ -1,13 +1,13 @@
-"""The Python state that a call can read, apart from the data of its Arrays.
+"""The Python state that a call can read, apart from the data of its Arrays, and its comparison.
 
 A traced program is only right while this state is unchanged.  The state is everything that can be
 reached from the function and its arguments: closure cells, defaults, globals that the code names,
-attributes and parts of containers.  For functions among these values, it includes their state, too.
+attributes and elements of containers.  For functions among these values, it includes their state, too.
 
 ``State`` walks over these values before a traced call.  For each value it writes a line of code that
-reads the value again by its path, and a condition that compares the value with the first one.  All
-lines are compiled into one function ``read(values)``, which plans call before each replay.  ``read``
-refers weakly to most objects of users, so that a program does not keep them alive.
+reads the value again by its path, and a condition that compares the value with the first one.  All lines
+are compiled into one function ``read(values)``, which each replay calls first.  ``read`` refers weakly
+to most objects of users, so that a program does not keep them alive.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ from ..._util.locks import HAVE_LOCKS, LOCK_TYPES
 from ..._util.source_locations import is_installed
 from ..program import defined_function
 from .held_in_c import AMBIENT_STATE, MISSING, is_in_c, referents, value_of
-from .mutable_sources import Moving, generator_state, look_of
-from .names import MODULES, code_names, resolved, words_in
-from .ran import Found, functions_in, is_user_class
+from .mutable_sources import MutableSources, source_state, state_reader
+from .names import MODULES, absolute_module, code_names, words_in
+from .ran import UnnamedState, functions_in, is_user_class
 from .reasons import Apart, changed
 from .sameness import BUFFERS, PLAIN, buffer_of, same_data, same_items, same_plain
 
-OPS = ("<arraytape", f"{PACKAGE}_define")  # prefixes of the file names of ops, compiled or not
+OP_FILES = ("<arraytape", f"{PACKAGE}_define")  # prefixes of the file names of ops, compiled or not
 DEPTH = 16  # the maximum depth of nested objects of libraries
-MANY = 64  # the maximum size of a container whose plain values are compared one by one
+LONG_CONTAINER = 64  # the maximum size of a container whose plain values are compared one by one
 MOST = 2000  # the maximum number of compared values
 # The functions that ``callback`` made: the state that they read is not compared.
 CALLBACKS: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -59,20 +59,20 @@ TABLES = re.compile(
 )
 # Errors of a read by a path that no longer exists.
 ERRORS = "(LookupError, ValueError, AttributeError, TypeError, ReferenceError)"
-# Attributes that Python itself adds to classes.  They are compared only if code names them.
-OWN = re.compile(
+# Attributes that Python itself adds to classes.  They are compared only if users' code names them.
+IMPLICIT_ATTRIBUTES = re.compile(
     r"__(dict|weakref|doc|module|annotat\w+|slots|qualname|dataclass_\w+|abstractmethods|"
     r"static_attributes|firstlineno)__"
 )
-# Attributes of functions that are compared only if code names them.
-ABOUT = ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__")
-# Types of the descriptors of slots, ``__dict__`` and ``__weakref__``.
-MADE = (types.MemberDescriptorType, types.GetSetDescriptorType)
+# Attributes of functions that are compared only if users' code names them.
+FUNCTION_LABELS = ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__")
+# Types of the descriptors of slots, ``__dict__`` and ``__weakref__``, which are not compared.
+SLOT_TYPES = (types.MemberDescriptorType, types.GetSetDescriptorType)
 WRITTEN_IN_C = (  # types of objects that are code in C, without state
-    types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType, *MADE,
-    np.ufunc, type(np.sum),
+    types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType,
+    *SLOT_TYPES, np.ufunc, type(np.sum),
 )  # fmt: skip
-CODE = (
+IDENTITY_TYPES = (
     types.FunctionType, types.BuiltinFunctionType, staticmethod, classmethod, property, type,
     types.ModuleType, functools.cached_property, functools.partialmethod, *LOCK_TYPES,
 )  # fmt: skip
@@ -82,25 +82,33 @@ STATES = {"getstate", "get_state", "state", "bit_generator", "__getstate__"}
 
 
 class State:
-    """The Python values that a call can read, as they were when this object was made.
+    """The Python values that a call can read, as they are when this object is made.
 
-    values : name -> argument.  found : the state that earlier calls used.  read : a function that maps
-    the arguments to a tuple of the Arrays that were reached, in a fixed order; it raises Changed if any
-    other value has changed.  paths : the paths of these Arrays, such as "model.weight".  known : the
-    ids of the objects that are compared.  full : the reason why the state cannot be compared, or "".
+    function : the user's function.
+    values : name -> argument.
+    unnamed : the state that earlier calls used, and to which no name in the code leads.
+    read : a function that maps the arguments to a tuple of all reached Arrays, in a fixed order.  It
+        raises Changed if any other value has changed.
+    paths : the paths of these Arrays, such as "model.weight".
+    known : the ids of the objects that are compared.
+    why_uncomparable : the reason why the state cannot be compared, or "".
 
-    Parameters of methods: name, expression, place : code of ``read`` that reads a value.  path : the
-    value's name in messages.  depth : the number of objects that lead to the value.
+    Parameters of methods:
+    name, expression, place : generated code that reads a value.
+    path : the value's name in messages.
+    depth : the number of objects that lead to the value.
     """
 
-    def __init__(self, function: Any, values: dict[str, Any], found: Found | None = None) -> None:
+    def __init__(
+        self, function: Any, values: dict[str, Any], found: UnnamedState | None = None
+    ) -> None:
         # The code of ``read``: strings "name = expression", and pairs (condition, path).
         self.lines: list[Any] = []
         self.scope: dict[str, Any] = {
             "MISSING": MISSING, "same": same_plain, "changed": changed, "same_data": same_data,
             "f": function, "same_items": same_items, "ndarray": np.ndarray, "buffer_of": buffer_of,
             "modules": sys.modules, "content_of": content_of, "referents": referents,
-            "abc_token": abc.get_cache_token, "value_of": value_of, "look": generator_state,
+            "abc_token": abc.get_cache_token, "value_of": value_of, "look": source_state,
         }  # fmt: skip
         self.paths: list[str] = []
         self.arrays: list[str] = []  # the variables of ``read`` that hold Arrays
@@ -109,12 +117,13 @@ class State:
         self.globals: set[str] = set()  # names of attributes and globals that code reads
         self.abstract = False  # whether a class is an ABC: classes may be registered with it
         self.any_attribute = False  # whether code may read attributes by names that it computes
-        self.codes: set[types.CodeType] = set()  # code of users' functions
-        self.found = Found() if found is None else found
-        self.classes: dict[int, tuple[str, Any]] = {}  # id -> (name, user's class or module)
-        self.theirs: dict[int, tuple[str, Any]] = {}  # id -> (name, library's class or module)
+        self.user_codes: set[types.CodeType] = set()  # code of users' functions
+        self.unnamed = UnnamedState() if found is None else found
+        self.user_classes: dict[int, tuple[str, Any]] = {}  # id -> (name, user's class or module)
+        # id -> (name, library's class or module)
+        self.library_classes: dict[int, tuple[str, Any]] = {}
         self.functions: list[tuple[str, str, Any]] = []  # (name, path, user's function)
-        self.moving = Moving()
+        self.mutable_sources = MutableSources()
         self.sources: list[tuple[str, str, Any]] = []  # (name, path, random generator)
         self.ops: list[tuple[str, str, Any, int]] = []  # rules of users' ops, to be compared last
         self.libraries: set[str] = set()  # names in ``read`` of libraries' objects and their parts
@@ -122,45 +131,45 @@ class State:
         self.absent: dict[str, set[str]] = {}
         # Values for which code is to be generated: (expression, path, value, depth).
         self.queue: deque[tuple[str, str, Any, int]] = deque()
-        self.full = ""
+        self.why_uncomparable = ""
         self.count = 0
         self.add("f", getattr(function, "__name__", "f"), function, 0)
         for i, (name, value) in enumerate(values.items()):
             if type(value) is str:
-                self.mentioned(value)
+                self.add_words(value)
             elif not isinstance(value, Array) and type(value) not in PLAIN:
                 self.add(f"values[{i}]", name, value, 0)
         self.walk()
-        self.moving.closed = False
-        self.add_found()
+        self.mutable_sources.is_closed = False
+        self.add_unnamed_state()
         self.walk()
-        self.read: Callable[[Any], tuple[Array, ...]] = self.compiled()
+        self.read: Callable[[Any], tuple[Array, ...]] = self.compile_read()
         keys = [key[0] if type(key) is tuple else key for key in self.seen]
         self.known = frozenset([key for key in keys if type(key) is int])
         self.seen.clear()
-        self.theirs.clear()
+        self.library_classes.clear()
         self.functions.clear()
-        self.classes.clear()
+        self.user_classes.clear()
 
-    def add_found(self) -> None:
-        """Generate code that compares the state in ``found``, to which no name in the code leads."""
-        for one in [*self.found.roots.values()]:
+    def add_unnamed_state(self) -> None:
+        """Make replays compare the state in ``unnamed``, to which no name in the code leads."""
+        for one in [*self.unnamed.roots.values()]:
             value = one()
             if value is not None:
                 path = getattr(value, "__qualname__", type(value).__name__)
-                self.add(f"{self.named(one)}()", path, value, 0)
-        for code, known in [*self.found.bare.items()]:
-            self.names_in(self.globals_of(known), code, known, 0)
-        for known, name in [*self.found.settings.values()]:
+                self.add(f"{self.add_global(one)}()", path, value, 0)
+        for code, known in [*self.unnamed.nameless.items()]:
+            self.compare_named_globals(self.globals_of(known), code, known, 0)
+        for known, name in [*self.unnamed.settings.values()]:
             if name in known:
-                self.setting(f"{self.globals_of(known)}[{name!r}]", name, known[name], 2)
-        for text in [*self.found.strings]:
-            self.mentioned(text)
+                self.add_setting(f"{self.globals_of(known)}[{name!r}]", name, known[name], 2)
+        for text in [*self.unnamed.strings]:
+            self.add_words(text)
 
-    def mentioned(self, text: str) -> None:
+    def add_words(self, text: str) -> None:
         """Register the words of a string as names of attributes and modules that code may read."""
         self.attributes.update(words_in(text))
-        for name in MODULES.findall(text) if len(text) < MANY else ():
+        for name in MODULES.findall(text) if len(text) < LONG_CONTAINER else ():
             module = sys.modules.get(name)
             if module is not None and not installed_module(module):
                 self.add(f"modules[{name!r}]", name, module, 0)
@@ -170,17 +179,18 @@ class State:
         module = known.get("__name__")
         if getattr(sys.modules.get(module), "__dict__", None) is known:
             return self.name_of_globals(f"modules[{module!r}].__dict__", known)
-        return self.name_of_globals(self.named(known), known)
+        return self.name_of_globals(self.add_global(known), known)
 
-    def setting(self, expression: str, path: str, value: Any, depth: int) -> None:
-        """Generate code that compares a library's global, which users may set, and its plain attributes.
+    def add_setting(self, expression: str, path: str, value: Any, depth: int) -> None:
+        """Make replays compare a global of a library, which users may set, and its attributes.
 
+        Only plain values, and containers of plain values, are compared.
         depth : the number of levels of objects whose attributes are compared.
         """
         if type(value) in PLAIN:
             self.add(expression, path, value, DEPTH)
         elif isinstance(value, ContextVar):
-            self.setting(f"value_of({expression})", path, value_of(value), depth)
+            self.add_setting(f"value_of({expression})", path, value_of(value), depth)
         elif isinstance(value, dict | list | tuple):
             parts = value.values() if isinstance(value, dict) else value
             if all(type(part) in PLAIN for part in parts):
@@ -189,114 +199,132 @@ class State:
             attributes = getattr(value, "__dict__", None)
             for name, part in attributes.items() if type(attributes) is dict else ():
                 if type(part) is not type(value):
-                    self.setting(f"{expression}.{name}", f"{path}.{name}", part, depth - 1)
+                    self.add_setting(f"{expression}.{name}", f"{path}.{name}", part, depth - 1)
 
     def walk(self) -> None:
-        """Generate code that compares all reachable state, breadth first, until nothing new is found.
+        """Make replays compare all reachable state, breadth first, until nothing new is found.
 
         An attribute of a class is compared only if some code names it.  A new function may name more
         attributes, so all classes are processed again.  Rules of ops are compared last, one by one.
         """
         known = -1
-        while not self.full and known != self.count:
+        while not self.why_uncomparable and known != self.count:
             known = self.count
-            while self.queue and not self.full:
-                self.enter(*self.queue.popleft())
-            for name, cls in [*self.classes.values()]:
+            while self.queue and not self.why_uncomparable:
+                self.compare_value(*self.queue.popleft())
+            for name, cls in [*self.user_classes.values()]:
                 self.parts_of_class(name, cls)
             for name, path, function in self.functions:
-                self.parts_of_name(name, path, function, ABOUT)
-            for name, cls in [*self.theirs.values()]:
-                self.parts_of_theirs(name, cls)
+                self.compare_attributes(name, path, function, FUNCTION_LABELS)
+            for name, cls in [*self.library_classes.values()]:
+                self.parts_of_library_class(name, cls)
             if known == self.count and self.ops:
-                self.moving.closed = True
+                self.mutable_sources.is_closed = True
                 self.queue.append(self.ops.pop())
                 known = -1
 
-    def compiled(self) -> Callable[[Any], Any]:
+    def compile_read(self) -> Callable[[Any], Any]:
         """Add conditions on the interpreter's state, and return the compiled function ``read``."""
         if self.abstract or not self.globals.isdisjoint(("isinstance", "issubclass")):
-            token = self.named(abc.get_cache_token())
+            token = self.add_global(abc.get_cache_token())
             self.demand(f"abc_token() == {token}", "the registration of classes with an ABC")
         for name in sorted(self.globals & AMBIENT_STATE.keys()):
             ask = AMBIENT_STATE[name]
-            self.demand(f"{self.named(ask)}() == {self.named(ask())}", f"the state read by {name}")
+            self.demand(
+                f"{self.add_global(ask)}() == {self.add_global(ask())}",
+                f"the state read by {name}",
+            )
         for name, path, value in self.sources if self.attributes & STATES else ():
-            self.demand(f"look({name}) == {self.named(generator_state(value))}", path)
+            self.demand(f"look({name}) == {self.add_global(source_state(value))}", path)
         self.sources.clear()
         for known, names in self.absent.items():
             self.demand(
-                f"{known}.keys().isdisjoint({self.named(names)})", "the meaning of a global name"
+                f"{known}.keys().isdisjoint({self.add_global(names)})",
+                "the meaning of a global name",
             )
         self.scope["slowly"] = functools.partial(read_slowly, self.lines, self.arrays)
         return function_of(quick_text(self.lines, self.arrays), self.scope)
 
     # --- lines of the generated code --------------------------------------------------------------
     def add(self, expression: str, path: str, value: Any, depth: int) -> None:
-        """Append a value to the queue, with the expression that reads it and its path for users."""
+        """Append a value to the queue of values to compare.
+
+        expression : generated code that reads the value.
+        path : the value's name in messages.
+        depth : the number of objects that lead to the value.
+        """
         self.queue.append((expression, path, value, depth))
 
-    def named(self, value: Any) -> str:
-        """Add a value to the globals of the generated code, and return its new name."""
+    def add_global(self, value: Any) -> str:
+        """Add a value to the globals of the generated code, and return its new name there."""
         name = f"k{len(self.scope)}"
         self.scope[name] = value
         return name
 
     def demand(self, condition: str, path: str) -> None:
-        """Add a condition to ``read``; if it is false in a replay, the value at ``path`` has changed."""
+        """Add a condition to ``read``: if it is false in a replay, the value at ``path`` has changed."""
         self.lines.append((condition, path))
 
-    def held(self, name: str, value: Any, path: str) -> None:
-        """Generate code that checks that ``name`` is ``value``, referenced weakly if possible."""
+    def demand_identity(self, name: str, value: Any, path: str) -> None:
+        """Add the condition that the value read by ``name`` is this very object.
+
+        The generated code refers to the object weakly, if the object supports weak references.
+        """
         try:
-            self.demand(f"{name} is {self.named(weakref.ref(value))}()", path)
+            self.demand(f"{name} is {self.add_global(weakref.ref(value))}()", path)
         except TypeError:
-            self.demand(f"{name} is {self.named(value)}", path)
+            self.demand(f"{name} is {self.add_global(value)}", path)
 
     def demand_type(self, name: str, value: Any, path: str) -> None:
-        self.demand(f"type({name}) is {self.named(type(value))}", path)
+        """Add the condition that the value read by ``name`` has the type of ``value``."""
+        self.demand(f"type({name}) is {self.add_global(type(value))}", path)
 
     # --- comparison of values by their types ------------------------------------------------------
-    def enter(self, expression: str, path: str, value: Any, depth: int) -> None:
-        """Generate code that compares one value, and add the value's parts to ``queue``."""
+    def compare_value(self, expression: str, path: str, value: Any, depth: int) -> None:
+        """Make replays compare one value, and add the objects that it contains to ``queue``.
+
+        expression : generated code that reads the value.
+        path : the value's name in messages.
+        depth : the number of objects that lead to the value.
+        """
         self.count += 1
         if self.count > MOST:
-            self.full = f"it can reach too much Python state ({path})"
+            self.why_uncomparable = f"it can reach too much Python state ({path})"
             return
         name = f"v{self.count}"
         self.lines.append(f"{name} = {expression}")
         if type(value) in PLAIN or isinstance(value, np.generic | np.dtype):
-            self.demand(f"{name} is (k := {self.named(value)}) or same({name}, k)", path)
-            if type(value) is str and not expression.endswith(
-                "__']"
-            ):  # a dunder name such as __module__ is not searched for names
-                self.mentioned(value)
+            self.demand(f"{name} is (k := {self.add_global(value)}) or same({name}, k)", path)
+            # The value of a dunder name such as __module__ is not searched for names.
+            if type(value) is str and not expression.endswith("__']"):
+                self.add_words(value)
         elif id(value) in self.seen:
             self.demand(f"{name} is {self.seen[id(value)][0]}", path)
         else:
             owner = expression.partition(".")[0].partition("[")[0]
-            self.register(name, path, value, owner in self.libraries)
-            self.compare(name, path, value, depth)
+            self.register_object(name, path, value, owner in self.libraries)
+            self.compare_object(name, path, value, depth)
 
-    def register(self, name: str, path: str, value: Any, in_library: bool) -> None:
-        """Store the name of an object in ``seen``.  Raise Apart for a recorder; set ``full`` for a lock.
+    def register_object(self, name: str, path: str, value: Any, in_library: bool) -> None:
+        """Store an object in ``seen``, and note if it prevents a comparison of the state.
 
-        in_library : whether the object is a part of a library's object, whose locks are allowed.  A
-        random generator or iterator is also added to ``moving``, which checks it after the call.
+        Raise Apart for a recorder; set ``why_uncomparable`` for a lock.  A random generator or iterator
+        is also added to ``mutable_sources``, which checks it after the call.
+        in_library : whether the object belongs to a library's object, whose locks are allowed.
         """
         if isinstance(value, BaseRecorder):
             raise Apart(f"it can use {path}, a {type(value).__name__} that was made outside of it")
         if in_library:
             self.libraries.add(name)
         elif isinstance(value, LOCK_TYPES):
-            self.full = f"it can take the lock {path}, which a replay would not"
-        if self.moving.watch_mutable(path, value):
+            self.why_uncomparable = f"it can take the lock {path}, which a replay would not"
+        if self.mutable_sources.watch_mutable(path, value):
             self.sources.append((name, path, value))
         # The reference to the value keeps its id from being used for another object.
         self.seen[id(value)] = name, value
 
-    def compare(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Generate code that compares an object by its type and parts, its data or its identity."""
+    def compare_object(self, name: str, path: str, value: Any, depth: int) -> None:
+        """Make replays compare an object by its type and contents, its data or its identity."""
         kind = type(value)
         if isinstance(value, Array):
             self.demand_type(name, value, path)
@@ -309,47 +337,53 @@ class State:
             self.add(f"{name}.view(ndarray)", path, value.view(np.ndarray), depth)
             self.parts_of_object(name, path, value, depth + 1)
         elif isinstance(value, BUFFERS):
-            self.demand(f"buffer_of({name}) == {self.named(buffer_of(value))}", path)
-        elif kind in ENTRIES:
+            self.demand(f"buffer_of({name}) == {self.add_global(buffer_of(value))}", path)
+        elif kind in COMPARERS:
             self.demand_type(name, value, path)
-            ENTRIES[kind](self, name, path, value, depth + 1)
+            COMPARERS[kind](self, name, path, value, depth + 1)
         elif KINDS[kind] is not None:  # dataclasses and named tuples are compared by their parts
             self.demand_type(name, value, path)
             for base in (list, tuple, dict):
                 if issubclass(kind, base):
-                    ENTRIES[base](self, name, path, value, depth + 1)
+                    COMPARERS[base](self, name, path, value, depth + 1)
             self.parts_of_object(name, path, value, depth + 1)
         else:
-            self.held(name, value, path)
+            self.demand_identity(name, value, path)
             if not isinstance(value, WRITTEN_IN_C):
-                self.enter_object(name, path, value, depth + 1)
+                self.compare_by_parts(name, path, value, depth + 1)
 
     def compare_data(self, name: str, path: str, value: np.ndarray[Any, Any], depth: int) -> None:
-        """Generate code that compares an ndarray with a copy; a read-only array needs no copy."""
+        """Make replays compare an ndarray with a copy; a read-only array needs no copy."""
         mutable = value.flags.writeable or value.base is not None
-        known = self.named(value.copy(order="K") if mutable else value)
+        known = self.add_global(value.copy(order="K") if mutable else value)
         self.demand(f"{name} is {known} or same_data({name}, {known})", path)
         if value.dtype.hasobject:
             objects = value.ravel().tolist()
             self.parts_in_order(f"{name}.ravel().tolist()", path, objects, depth + 1)
 
-    def enter_object(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Register a class or module, to be compared later; compare the parts of another object."""
+    def compare_by_parts(self, name: str, path: str, value: Any, depth: int) -> None:
+        """Make replays compare an object by its attributes and contents.
+
+        A class or module is only registered: which of its attributes are compared depends on the names
+        in all code that is found.
+        """
         if isinstance(value, type):
             self.add_class(name, value)
-            if not installed(type(value)):
-                self.held(f"type({name})", type(value), path)
+            if not is_installed_class(type(value)):
+                self.demand_identity(f"type({name})", type(value), path)
                 self.add_class(f"type({name})", type(value))
             return
         if isinstance(value, types.ModuleType):
             if not installed_module(value):
-                self.classes.setdefault(id(value), (name, value))
+                self.user_classes.setdefault(id(value), (name, value))
             elif not is_ours(value.__name__):
-                self.theirs.setdefault(id(value), (name, value))
+                self.library_classes.setdefault(id(value), (name, value))
             return
-        if depth > DEPTH and installed(type(value)):
-            if getattr(value, "__dict__", None) and not self.full:
-                self.full = f"it can reach Python state through too many objects ({path})"
+        if depth > DEPTH and is_installed_class(type(value)):
+            if getattr(value, "__dict__", None) and not self.why_uncomparable:
+                self.why_uncomparable = (
+                    f"it can reach Python state through too many objects ({path})"
+                )
             return
         if type(value).__name__ == "Function":  # by name: importing the class would be circular
             self.add(f"{name}.eager", path, value.eager, depth)
@@ -361,18 +395,18 @@ class State:
         self.parts_of_object(name, path, value, depth)
 
     def add_class(self, name: str, cls: type) -> None:
-        """Register a class in ``classes`` if it is a user's, or in ``theirs`` if it is a library's.
+        """Register a class in ``user_classes`` or, if it is a library's, in ``library_classes``.
 
-        For a class in ``theirs``, ``read`` compares only the attributes that code names.
+        For a class in ``library_classes``, ``read`` compares only the attributes that code names.
         """
-        if not installed(cls):
-            self.classes.setdefault(id(cls), (name, cls))
+        if not is_installed_class(cls):
+            self.user_classes.setdefault(id(cls), (name, cls))
         elif not cls.__flags__ & IMMUTABLE and not is_ours(cls.__module__):
-            self.theirs.setdefault(id(cls), (name, cls))
+            self.library_classes.setdefault(id(cls), (name, cls))
 
     def parts_of_object(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Generate code that compares an object's attributes and other state; register its class."""
-        if installed(type(value)) and not isinstance(value, HAVE_LOCKS):
+        """Make replays compare an object's attributes and other state; register its class."""
+        if is_installed_class(type(value)) and not isinstance(value, HAVE_LOCKS):
             self.libraries.add(name)
         if isinstance(value, BaseException):
             self.add(f"{name}.args", f"{path}.args", value.args, depth)
@@ -385,56 +419,61 @@ class State:
                 self.add(f"{name}.{slot}", f"{path}.{slot}", found, depth)
             else:
                 self.demand(f"not hasattr({name}, {slot!r})", f"{path}.{slot}")
-        for base in (set, frozenset, deque):  # subclasses of list, tuple and dict: see ``compare``
+        # Lists, tuples and dicts are not among these: ``compare_object`` has compared their contents.
+        for base in (set, frozenset, deque):
             if isinstance(value, base):
                 iterate: Any = base.__iter__  # a user's class may override it
-                place = f"{self.named(iterate)}({name})"
+                place = f"{self.add_global(iterate)}({name})"
                 self.parts_in_order(place, path, iterate(value), depth)
         if isinstance(value, weakref.ref):
             self.parts_of_reference(name, path, value, depth)
-        elif is_in_c(type(value)) and look_of(value) is not object:
+        elif is_in_c(type(value)) and state_reader(value) is not object:
             self.parts_in_c(name, path, value, depth)
-        self.memory_of(name, path, value)
-        if not installed(type(value)):
-            self.held(f"type({name})", type(value), path)  # users may assign to __class__
+        self.compare_buffer(name, path, value)
+        if not is_installed_class(type(value)):
+            # Users may assign to __class__.
+            self.demand_identity(f"type({name})", type(value), path)
         self.add_class(f"type({name})", type(value))
 
     def parts_in_c(self, name: str, path: str, value: Any, depth: int) -> None:
+        """Make replays compare the objects to which an object written in C refers."""
         held = referents(value)
         if held:
             parts = f"p{len(self.lines)}"
             self.lines.append(f"{parts} = referents({name})")
             self.parts_of_list(parts, path, held, depth)
 
-    def memory_of(self, name: str, path: str, value: Any) -> None:
-        """Generate code that compares the bytes of an object with a buffer, such as a ctypes number."""
+    def compare_buffer(self, name: str, path: str, value: Any) -> None:
+        """Make replays compare the bytes of an object with a buffer, such as a ctypes number."""
         try:
-            self.demand(f"buffer_of({name}) == {self.named(buffer_of(value))}", path)
+            self.demand(f"buffer_of({name}) == {self.add_global(buffer_of(value))}", path)
         except (TypeError, BufferError, ValueError):
             return
 
     def parts_of_dict(self, name: str, path: str, value: Any, depth: int, form: str) -> None:
-        """Generate code that compares a dict's keys in their order, and the dict's values.
+        """Make replays compare a dict's keys in their order, and the dict's values.
 
         form : the format of a value's path, ".{}" for an attribute, "[{}]" for a key.
         """
-        if len(value) <= MANY and all(type(key) is str for key in value):
+        if len(value) <= LONG_CONTAINER and all(type(key) is str for key in value):
             # Keys of a single attribute are not compared: if it is renamed, the read of its value fails.
             if form == ".{}" and len(value) < 2:
                 self.demand(f"len({name}) == 1" if value else f"not {name}", path)
             else:
-                self.demand(f"[*{name}] == {self.named([*value])}", path)
+                self.demand(f"[*{name}] == {self.add_global([*value])}", path)
             for key, part in value.items():
                 place = key if form == ".{}" else repr(key)[:40]
                 self.add(f"{name}[{key!r}]", path + form.format(place), part, depth)
             return
         self.parts_in_order(name, path, value, depth)
-        self.parts_in_order(f"{name}.values()", path, value.values(), depth, [*map(told, value)])
+        self.parts_in_order(
+            f"{name}.values()", path, value.values(), depth, [*map(path_key, value)]
+        )
 
     def parts_in_order(
         self, name: str, path: str, value: Any, depth: int, keys: Sequence[Any] = ()
     ) -> None:
-        """Generate code that compares the parts of an iterable, as a list in the order of iteration."""
+        """Make replays compare the elements of an iterable, in the order of iteration."""
         parts = f"p{len(self.lines)}"
         self.lines.append(f"{parts} = [*{name}]")
         self.parts_of_list(parts, path, [*value], depth, keys)
@@ -442,55 +481,64 @@ class State:
     def parts_of_list(
         self, name: str, path: str, value: Any, depth: int, keys: Sequence[Any] = ()
     ) -> None:
+        """Make replays compare the length and the elements of a list or tuple.
+
+        keys : the keys for the elements' paths, if the list has the values of a dict; default: their
+            indices.
+        """
         self.demand(f"len({name}) == {len(value)}", path)
-        if len(value) > MANY and all(type(part) in PLAIN for part in value):
-            self.demand(f"same_items({name}, {self.named([*value])})", path)
+        if len(value) > LONG_CONTAINER and all(type(part) in PLAIN for part in value):
+            self.demand(f"same_items({name}, {self.add_global([*value])})", path)
             return
         for i, part in enumerate(value):
             place = keys[i][:40] if keys else i
             self.add(f"{name}[{i}]", f"{path}[{place}]", part, depth)
 
     def parts_of_mapping(self, name: str, path: str, value: Any, depth: int) -> None:
+        """Make replays compare the keys of a mapping in their order, and its values."""
         self.parts_of_dict(name, path, value, depth, "[{}]")
 
     def parts_of_builtin(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Generate code that compares a C function by identity, or a C method by its name and object."""
+        """Make replays compare a C function by identity, or a C method by its name and object."""
         owner = value.__self__
         if owner is None or isinstance(owner, types.ModuleType):
-            self.held(name, value, path)
+            self.demand_identity(name, value, path)
             return
         self.demand(f"{name}.__name__ == {value.__name__!r}", path)
         self.add(f"{name}.__self__", path, owner, depth)
 
     def parts_of_file(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Generate code that compares the contents and position of a StringIO or BytesIO."""
-        self.demand(f"{name}.getvalue() == {self.named(value.getvalue())}", path)
+        """Make replays compare the contents and position of a StringIO or BytesIO."""
+        self.demand(f"{name}.getvalue() == {self.add_global(value.getvalue())}", path)
         self.demand(f"{name}.tell() == {value.tell()}", path)
 
     def parts_of_reference(self, name: str, path: str, value: Any, depth: int) -> None:
+        """Make replays compare the object to which a weak reference refers."""
         self.add(f"{name}()", path, value(), depth)
 
     def parts_of_context_variable(self, name: str, path: str, value: Any, depth: int) -> None:
+        """Make replays compare the value of a ContextVar in the current context."""
         self.add(f"value_of({name})", path, value_of(value), depth)
 
     def parts_of_method(self, name: str, path: str, value: Any, depth: int) -> None:
+        """Make replays compare the object and the function of a bound method."""
         self.add(f"{name}.__self__", path.rpartition(".")[0] or path, value.__self__, depth)
         self.add(f"{name}.__func__", path, value.__func__, depth)
 
     def parts_by_name(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Generate code that compares the attributes that PARTS names for the type of the object."""
-        for part in PARTS[type(value)]:
-            place = path if part in UNWRITTEN else f"{path}.{part}"
+        """Make replays compare an object by the attributes that COMPARED_ATTRIBUTES names."""
+        for part in COMPARED_ATTRIBUTES[type(value)]:
+            place = path if part in HIDDEN_IN_PATHS else f"{path}.{part}"
             self.add(f"{name}.{part}", place, attrgetter(part)(value), depth)
 
     def parts_of_function(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Generate code that compares a function's code, closure, defaults and the globals it names."""
+        """Make replays compare a function's code, closure, defaults and the globals it names."""
         if value in CALLBACKS:
-            self.held(name, value, path)
+            self.demand_identity(name, value, path)
             return
         code = value.__code__
-        self.demand(f"{name}.__code__ is {self.named(code)}", path)
-        if code.co_filename.startswith(OPS):
+        self.demand(f"{name}.__code__ is {self.add_global(code)}", path)
+        if code.co_filename.startswith(OP_FILES):
             raw = value.__globals__.get("RAW")
             # The function and rules of a user's op are compared.  They run in each replay, so that
             # they may draw random numbers: ``walk`` ignores the generators that only ops reach.
@@ -503,13 +551,13 @@ class State:
             return
         if value.__dict__ or not library:
             self.parts_of_dict(f"{name}.__dict__", path, value.__dict__, depth, ".{}")
-        self.held_by_function(name, path, value, depth)
+        self.parts_of_closure(name, path, value, depth)
         if not library:
-            self.names_in(f"{name}.__globals__", code, value.__globals__, depth)
+            self.compare_named_globals(f"{name}.__globals__", code, value.__globals__, depth)
             self.functions.append((name, path, value))
 
-    def held_by_function(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Generate code that compares the defaults of a function and the values in its closure."""
+    def parts_of_closure(self, name: str, path: str, value: Any, depth: int) -> None:
+        """Make replays compare the defaults of a function and the values in its closure."""
         for part in ("__defaults__", "__kwdefaults__"):
             if getattr(value, part):
                 self.add(f"{name}.{part}", f"{path}.{part}", getattr(value, part), depth)
@@ -523,46 +571,49 @@ class State:
             else:
                 self.demand(f"content_of({place}) is MISSING", label)
 
-    def names_in(self, place: str, code: types.CodeType, known: Any, depth: int) -> None:
-        """Generate code that compares the globals and modules that a user's code names.
+    def compare_named_globals(
+        self, place: str, code: types.CodeType, known: Any, depth: int
+    ) -> None:
+        """Make replays compare the globals and modules that a user's code names.
 
-        The names of attributes in the code are collected in ``attributes``.  known : the globals of the
-        code.  place : the expression that reads ``known``.
+        The names of attributes in the code are collected in ``attributes``.
+        known : the globals of the code.
+        place : the expression that reads ``known``.
         """
         names = code_names(code)
-        self.codes |= {code, *names.inner}
-        if names.unseen and not self.full:
-            self.full = f"it may read {names.unseen}, which cannot be compared"
+        self.user_codes |= {code, *names.inner}
+        if names.unseen and not self.why_uncomparable:
+            self.why_uncomparable = f"it may read {names.unseen}, which cannot be compared"
         self.attributes |= names.attributes
         self.globals |= names.globals | names.attributes
         self.any_attribute = self.any_attribute or names.any_attribute
         for text in names.strings:
-            self.mentioned(text)
+            self.add_words(text)
         for label in sorted(names.globals):
             if label in known:
                 self.add(f"{place}[{label!r}]", label, known[label], depth)
         others = {label for label in names.globals if label not in known}
         if others:
             self.absent.setdefault(self.name_of_globals(place, known), set()).update(others)
-            self.builtins(others)
+            self.compare_builtins(others)
         if names.all_globals and ("all", id(known)) not in self.seen:
             self.seen["all", id(known)] = "", known
-            self.parts_unnamed(self.name_of_globals(place, known), "a global, ", known)
+            self.compare_all_globals(self.name_of_globals(place, known), "a global, ", known)
         for label in sorted(names.imports):
-            module = resolved(label, known)
+            module = absolute_module(label, known)
             if module in sys.modules:
                 self.add(f"modules[{module!r}]", module, sys.modules[module], depth)
 
-    def builtins(self, names: Any) -> None:
-        """Generate code that compares the builtins in ``names`` that users have replaced or added."""
+    def compare_builtins(self, names: Any) -> None:
+        """Make replays compare the builtins in ``names`` that users have replaced or added."""
         for label in sorted(names & builtins.__dict__.keys()):
             value = builtins.__dict__[label]
-            own = isinstance(value, type) and installed(value)
+            own = isinstance(value, type) and is_installed_class(value)
             if not own and type(value) is not types.BuiltinFunctionType:
                 self.add(f"modules['builtins'].{label}", label, value, 0)
 
-    def parts_unnamed(self, place: str, path: str, known: Any) -> None:
-        """Generate code that compares all globals in ``known``, because code may read any of them.
+    def compare_all_globals(self, place: str, path: str, known: Any) -> None:
+        """Make replays compare all globals in ``known``, because code may read any of them.
 
         place : the expression that reads ``known``.
         """
@@ -572,59 +623,59 @@ class State:
                 self.add_unnamed(f"{place}[{label!r}]", f"{path}{label}", value)
 
     def add_unnamed(self, expression: str, path: str, value: Any) -> bool:
-        """Generate code that compares a value that code may read by a computed name.
+        """Make replays compare a value that code may read by a name that it computes.
 
         Functions, classes of libraries, modules and iterators are compared by identity.  Users'
-        functions are also compared by attributes, defaults and closure, but not by the globals that
-        they name, because these functions did not run.  Return True for other values, whose parts are
-        all compared.
+        functions are also compared by attributes, defaults and closure, but not by the globals that they
+        name, because these functions did not run.  Return True for other values, which are compared with
+        all their contents.
         """
-        own = isinstance(value, type) and not installed(value)
-        look = None if own or type(value) in PLAIN else look_of(value)
-        if not own and (isinstance(value, CODE) or look is object):
-            self.held(expression, value, path)
+        own = isinstance(value, type) and not is_installed_class(value)
+        look = None if own or type(value) in PLAIN else state_reader(value)
+        if not own and (isinstance(value, IDENTITY_TYPES) or look is object):
+            self.demand_identity(expression, value, path)
             if type(value) is types.FunctionType and not is_installed(value.__code__.co_filename):
                 depth = DEPTH // 2
                 self.parts_of_dict(f"{expression}.__dict__", path, value.__dict__, depth, ".{}")
-                self.held_by_function(expression, path, value, depth)
+                self.parts_of_closure(expression, path, value, depth)
                 self.functions.append((expression, path, value))
             return False
         self.add(expression, path, value, DEPTH // 2)
         return True
 
     def name_of_globals(self, name: str, known: Any) -> str:
-        """Return an expression that reads the globals ``known``.
+        """Return an expression that reads the globals ``known``: one for all calls with these globals.
 
-        That is ``name``, or the expression of an earlier call of this method with the same globals.
+        name : an expression that reads them, which is returned if no other one is known yet.
         """
         return self.seen.setdefault(("globals", id(known)), (name, known))[0]
 
     def parts_of_class(self, name: str, cls: Any) -> None:
-        """Generate code that compares a user's module, or a user's class with its bases.
+        """Make replays compare a user's module, or a user's class with its bases.
 
-        Only attributes that code may read are compared (see ``parts_of_base``).
+        Only attributes that code may read are compared.
         """
         if not isinstance(cls, type):
             self.parts_of_base(name, cls)
             return
         for i, base in enumerate(cls.__mro__):
-            if not installed(base):
+            if not is_installed_class(base):
                 within = f"{name}.__mro__[{i}]" if i else name
                 if (id(cls), i) not in self.seen:
                     self.seen[id(cls), i] = "", base
                     # The class of an object is not checked again: ``parts_of_object`` did so.
                     if i or not name.startswith("type("):
-                        self.held(within, base, base.__name__)
+                        self.demand_identity(within, base, base.__name__)
                 self.parts_of_base(within, base)
-                self.about_class(within, base)
+                self.compare_class_facts(within, base)
 
     def parts_of_base(self, name: str, base: Any) -> None:
-        """Generate code that compares a module, or one class without its bases.
+        """Make replays compare a module, or one class without its bases.
 
-        If code may compute the names that it reads, compare all attributes, else those that code names.
+        The attributes that code names are compared.  If code may compute names, all attributes are.
         """
         is_class = isinstance(base, type)
-        any_name = self.any_attribute or (is_class and self.found.libraries)
+        any_name = self.any_attribute or (is_class and self.unnamed.libraries)
         if (id(base), "") not in self.seen:
             self.seen[id(base), ""] = owner, base = f"b{len(self.lines)}", base
             self.lines.append(f"{owner} = {name}.__dict__")
@@ -632,8 +683,8 @@ class State:
         owner = self.seen[id(base), ""][0]
         for label, value in [*base.__dict__.items()]:
             key = id(base), label
-            own = OWN.fullmatch(label) and label not in self.attributes
-            if key in self.seen or type(value) in MADE or own:
+            own = IMPLICIT_ATTRIBUTES.fullmatch(label) and label not in self.attributes
+            if key in self.seen or type(value) in SLOT_TYPES or own:
                 continue
             place, path = f"{owner}[{label!r}]", f"{base.__name__}.{label}"
             if self.is_named(label, value, is_class):
@@ -647,41 +698,42 @@ class State:
                         self.seen[key] = "", base
 
     def is_named(self, label: str, value: Any, implicit: bool) -> bool:
-        """Return True if an attribute named ``label`` must be compared with all its parts.
+        """Return True if an attribute must be compared with all its contents.
 
         That is so if code names the attribute, if Python reads it implicitly (a dunder method of a
         class, with implicit=True), or if it is a function that ran.
+        label, value : the name and the value of the attribute.
         """
         if label in self.attributes or (implicit and label.startswith("__")):
             return True
-        codes = self.found.codes
+        codes = self.unnamed.codes
         return bool(codes) and any(one.__code__ in codes for one in functions_in(value))
 
-    def about_class(self, name: str, cls: type) -> None:
-        """Generate code that compares a class's name, subclasses and dataclass fields.
+    def compare_class_facts(self, name: str, cls: type) -> None:
+        """Make replays compare a class's name, subclasses and dataclass fields.
 
         Set ``abstract`` if the class has the metaclass ABCMeta.
         """
         if "__subclasses__" in self.attributes and (id(cls), "__subclasses__") not in self.seen:
             self.seen[id(cls), "__subclasses__"] = "", cls
             self.add(f"{name}.__subclasses__()", cls.__name__, cls.__subclasses__(), DEPTH // 2)
-        self.parts_of_name(name, cls.__name__, cls, ("__name__", "__qualname__"))
+        self.compare_attributes(name, cls.__name__, cls, ("__name__", "__qualname__"))
         fields = cls.__dict__.get("__dataclass_fields__")
         if type(fields) is dict and (id(cls), "fields") not in self.seen:
             self.seen[id(cls), "fields"] = "", cls
             found = f"[*{name}.__dict__['__dataclass_fields__']]"
-            self.demand(f"{found} == {self.named([*fields])}", cls.__name__)
+            self.demand(f"{found} == {self.add_global([*fields])}", cls.__name__)
         self.abstract = self.abstract or isinstance(cls, abc.ABCMeta)
 
-    def parts_of_name(self, name: str, path: str, value: Any, labels: Sequence[str]) -> None:
-        """Generate code that compares the attributes in ``labels``, if users' code names them."""
+    def compare_attributes(self, name: str, path: str, value: Any, labels: Sequence[str]) -> None:
+        """Make replays compare the attributes in ``labels``, if users' code names them."""
         for label in labels:
             if label in self.attributes and (id(value), label) not in self.seen:
                 self.seen[id(value), label] = "", value
                 self.add(f"{name}.{label}", f"{path}.{label}", getattr(value, label), DEPTH // 2)
 
-    def parts_of_theirs(self, name: str, cls: Any) -> None:
-        """Generate code that compares a library's class or module, because users may replace attributes.
+    def parts_of_library_class(self, name: str, cls: Any) -> None:
+        """Make replays compare a class or module of a library: users may replace attributes.
 
         Only attributes whose names occur in the code of users' functions are compared.
         """
@@ -692,38 +744,42 @@ class State:
             within = name if base is cls else f"{name}.__mro__[{i}]"
             for label in sorted(self.globals & base.__dict__.keys()):
                 value, key = base.__dict__[label], (id(base), label)
-                if key in self.seen or type(value) in MADE or label.startswith("__"):
+                if key in self.seen or type(value) in SLOT_TYPES or label.startswith("__"):
                     continue
                 self.seen[key] = "", base
                 place, path = f"{within}.__dict__[{label!r}]", f"{base.__name__}.{label}"
                 users = any(not is_installed(f.__code__.co_filename) for f in functions_in(value))
                 if isinstance(value, types.ModuleType | type) or users:
                     self.add(place, path, value, DEPTH // 2)
-                elif isinstance(value, CODE) or is_routine(value) or look_of(value) is object:
-                    self.held(place, value, path)
+                elif (
+                    isinstance(value, IDENTITY_TYPES)
+                    or is_routine(value)
+                    or state_reader(value) is object
+                ):
+                    self.demand_identity(place, value, path)
                 else:
                     self.add(place, path, value, DEPTH // 2)
 
 
 # Type -> the attributes by which its objects are compared.  A logging.Manager refers to all loggers, so
 # that only ``disable`` is compared.
-PARTS: dict[type, tuple[str, ...]] = {
+COMPARED_ATTRIBUTES: dict[type, tuple[str, ...]] = {
     functools.partial: ("func", "args", "keywords"), logging.Manager: ("disable",),
     property: ("fget", "fset"), staticmethod: ("__func__",), classmethod: ("__func__",),
     **dict.fromkeys(weakref.ProxyTypes, ("__init__.__self__",)),  # the object behind the proxy
 }  # fmt: skip
 # Attributes that paths in messages leave out, because users do not write them in code.
-UNWRITTEN = ("fget", "fset", "__func__", "__init__.__self__")
+HIDDEN_IN_PATHS = ("fget", "fset", "__func__", "__init__.__self__")
 
 # Type -> the method of State that makes ``read`` compare objects of this type.
-ENTRIES: dict[type, Callable[..., None]] = {
+COMPARERS: dict[type, Callable[..., None]] = {
     list: State.parts_of_list, tuple: State.parts_of_list, deque: State.parts_of_list,
     dict: State.parts_of_mapping, types.MappingProxyType: State.parts_of_mapping,
     set: State.parts_in_order, frozenset: State.parts_in_order,
     type({}.keys()): State.parts_in_order, type({}.values()): State.parts_in_order,
     type({}.items()): State.parts_in_order,
     io.StringIO: State.parts_of_file, io.BytesIO: State.parts_of_file,
-    **dict.fromkeys(PARTS, State.parts_by_name),
+    **dict.fromkeys(COMPARED_ATTRIBUTES, State.parts_by_name),
     weakref.ref: State.parts_of_reference, ContextVar: State.parts_of_context_variable,
     types.BuiltinFunctionType: State.parts_of_builtin, types.MethodWrapperType: State.parts_of_builtin,
     types.FunctionType: State.parts_of_function, types.MethodType: State.parts_of_method,
@@ -741,24 +797,26 @@ def code_of(text: str) -> types.CodeType:
 
 
 def function_of(text: str, scope: dict[str, Any]) -> Callable[..., Any]:
+    """Return the function ``read`` that the source ``text`` defines, with ``scope`` as its globals."""
     read: Callable[..., Any] = defined_function(code_of(text), STATE_TEXT, "read", scope)
     del scope["read"]
     return read
 
 
 def quick_text(lines: list[Any], arrays: list[str]) -> str:
-    """Return the text of ``read`` with all conditions joined by ``and``.
+    """Return the source of ``read`` with all conditions joined by ``and``.
 
-    lines, arrays : see ``State``.  One condition compiles twice as fast as many statements.  An
-    assignment becomes ``:=`` within the condition after it.  If a condition is false, ``slowly`` finds
-    out which.
+    One condition compiles twice as fast as many statements.  An assignment becomes ``:=`` within the
+    condition after it.  If a condition is false, ``read`` calls ``slowly`` to find out which.
+    lines : strings "name = expression", and pairs (condition, path).
+    arrays : the names of the variables that hold Arrays, which ``read`` returns.
     """
     parts: list[str] = []
     name = assignment = ""  # the last assignment, which the next condition may contain
     for line in [*lines, ""]:
         condition = line if type(line) is str else line[0]
         if assignment:
-            within = "" if type(line) is str else assigned(name, assignment, condition)
+            within = "" if type(line) is str else inline_assignment(name, assignment, condition)
             condition = within or condition
             if not within:
                 parts.append(f"[{assignment}]")
@@ -768,15 +826,19 @@ def quick_text(lines: list[Any], arrays: list[str]) -> str:
         elif line:
             name, assignment = line.partition(" ")[0], line.replace(" = ", " := ", 1)
     found = "".join(f"{name}, " for name in arrays)
-    condition = " and ".join(read_once(parts)) or "True"
+    condition = " and ".join(read_tables_once(parts)) or "True"
     return (
         f"def read(values):\n    try:\n        if {condition}:\n            return ({found})\n"
         f"    except {ERRORS}:\n        pass\n    return slowly(values, globals())\n"
     )
 
 
-def read_once(parts: list[str]) -> list[str]:
-    """Return the conditions, changed to read each object's ``__dict__`` (see TABLES) only once."""
+def read_tables_once(parts: list[str]) -> list[str]:
+    """Return the conditions, changed to read each object's ``__dict__`` or ``__closure__`` only once.
+
+    A replay evaluates all conditions, so that repeated reads of such a table (see TABLES) would cost
+    time.
+    """
     tables = [found[0] for part in parts for found in TABLES.finditer(part) if found["name"]]
     names = {table: f"t{i}" for i, table in enumerate(tables) if tables.count(table) > 1}
     known: set[str] = set()
@@ -785,7 +847,8 @@ def read_once(parts: list[str]) -> list[str]:
         # A name is assigned only before " or ", because Python may not evaluate the text behind it.
         certain = part.find(" or ") % (len(part) + 1)
 
-        def named(match: re.Match[str], certain: int = certain) -> str:
+        def first_read(match: re.Match[str], certain: int = certain) -> str:
+            """Return the text for a read of a table: its name, which the first read assigns."""
             table = match[0]
             name = names.get(table, "")
             if name and table not in known and match.start() < certain:
@@ -793,11 +856,11 @@ def read_once(parts: list[str]) -> list[str]:
                 return f"({name} := {table})"
             return name if table in known else table
 
-        found.append(TABLES.sub(named, part))
+        found.append(TABLES.sub(first_read, part))
     return found
 
 
-def assigned(name: str, assignment: str, condition: str) -> str:
+def inline_assignment(name: str, assignment: str, condition: str) -> str:
     """Return ``condition`` with ``(assignment)``, such as ``(a := b.c)``, for the first use of ``name``.
 
     Return "" if the condition does not use the name.
@@ -821,7 +884,7 @@ def read_slowly(lines: list[Any], arrays: list[str], values: Any, scope: dict[st
     return function_of(text, scope)(values)
 
 
-def told(key: Index) -> str:
+def path_key(key: Index) -> str:
     """Return a dict's key as text for a path: the repr of a plain key, else the name of its type."""
     return repr(key) if type(key) in PLAIN else type(key).__name__
 
@@ -835,16 +898,17 @@ def content_of(cell: types.CellType) -> Any:
 
 
 def is_ours(module: str) -> bool:
+    """Return True if a module with this name is part of arraytape."""
     return module.partition(".")[0] == "arraytape"
 
 
 def installed_module(module: types.ModuleType) -> bool:
-    """Return True if a module is Python's or a library's."""
+    """Return True if a module belongs to Python or to a library."""
     return is_installed(getattr(module, "__file__", None) or "<frozen")
 
 
-def installed(cls: type) -> bool:
-    """Return True if a class is Python's or a library's, judged by the files of its methods."""
+def is_installed_class(cls: type) -> bool:
+    """Return True if a class belongs to Python or to a library, judged by the files of its methods."""
     if cls.__module__ == "builtins":
         return True
     functions = [x for x in vars(cls).values() if isinstance(x, types.FunctionType)]

@@ -1,9 +1,11 @@
-"""Memory of an Array that a traced function exports to NumPy code: ``np.asarray(x)``.
+"""Keep Arrays equal to the copies that ``np.asarray(x)`` returns while a function is traced.
 
-In eager code, NumPy code gets the memory of x, so that each side sees the writes of the other.  Traced
-data has no such memory, so NumPy code gets a copy.  While the copy exists, each access to an Array first
+In eager code, ``np.asarray(x)`` returns the memory of x, so that each side sees the writes of the other.
+In a traced function, x holds a ``Traced`` object, so ``np.asarray(x)`` returns a copy of its value.  As
+long as NumPy code refers to the copy, two rules imitate shared memory.  Each access to any Array first
 applies writes that NumPy code made to the copy.  Each write to an Array is applied to the copy at once.
-After such a write, the trace has no program; the writes are applied so that the traced call is right.
+A program cannot repeat such writes, so the call is not replayed after one.  They are applied all the
+same, so that the traced call itself returns the right result.
 """
 
 from __future__ import annotations
@@ -19,73 +21,77 @@ from ..._array.views import current
 from ..reach.sameness import same_data
 from .traced import Traced, untraced
 
-# The result of getrefcount if only the Loan refers to a copy: its attribute, and the call's argument.
-OWN = 2
+# References to ``ExportedCopy.copy`` that are not NumPy's: the attribute, and getrefcount's argument.
+OWN_REFERENCES = 2
 
 
-class Loan:
-    """An exported copy of the data of an Array.
+class ExportedCopy:
+    """A copy of the data of a traced Array, which NumPy code received by ``np.asarray(x)``.
 
-    x : the Array.  copy : the ndarray that NumPy code has.  known : the raw data that x had when x and
-    copy were last equal.
+    x : the Array.
+    copy : the ndarray that NumPy code has.
+    synced : the raw data of x when x and ``copy`` were last equal.
     """
 
-    __slots__ = ("copy", "known", "x")
+    __slots__ = ("copy", "synced", "x")
 
     def __init__(self, x: Array, copy: np.ndarray[Any, Any]) -> None:
-        self.x, self.copy, self.known = x, copy, current(x)[1]
+        self.x, self.copy, self.synced = x, copy, current(x)[1]
 
     @property
-    def lives(self) -> bool:
+    def is_in_use(self) -> bool:
         """Return True if NumPy code still refers to the copy, or to a view of the copy."""
-        return getrefcount(self.copy) > OWN
+        return getrefcount(self.copy) > OWN_REFERENCES
 
 
-class Loans:
+class ExportedCopies:
     """All copies of Arrays' data that NumPy code received during one trace.
 
-    spoil : ``Trace.spoil``, called with a reason why there is no program.  live : a ``Loan`` for each
-    copy that may still exist.
+    spoil : ``Trace.spoil``, which makes the call not replayable, for the reason that is its argument.
+    copies : an ``ExportedCopy`` for each copy that NumPy code may still use.
     """
 
     def __init__(self, spoil: Callable[[str], None]) -> None:
         self.spoil = spoil
-        self.live: list[Loan] = []
+        self.copies: list[ExportedCopy] = []
 
-    def lend(self, x: Array, value: np.ndarray[Any, Any]) -> None:
+    def add_copy(self, x: Array, value: np.ndarray[Any, Any]) -> None:
         """Register ``value``, the copy of the traced data of x that NumPy code receives."""
         if type(x._data) is Traced:
-            self.live.append(Loan(x, value))
+            self.copies.append(ExportedCopy(x, value))
 
-    def collect(self) -> None:
-        """Write the changes that NumPy code made to copies back to the Arrays; release dead copies."""
-        for loan in [*self.live]:
-            if not same_data(loan.copy, untraced(loan.known)):
+    def apply_numpy_writes(self) -> None:
+        """Write the changes that NumPy code made to copies back to the Arrays; forget unused copies."""
+        for exported in [*self.copies]:
+            if not same_data(exported.copy, untraced(exported.synced)):
                 self.spoil("NumPy code writes to memory of an Array that it uses")
-                loan.x[...] = wrap(loan.copy.copy(), 0, 0)
-                loan.known = current(loan.x)[1]
-            # The write above calls ``collect`` again, which may have removed the copy.
-            if not loan.lives and loan in self.live:
-                self.live.remove(loan)
+                exported.x[...] = wrap(exported.copy.copy(), 0, 0)
+                exported.synced = current(exported.x)[1]
+            # The write above calls ``apply_numpy_writes`` again, which may have removed the copy.
+            if not exported.is_in_use and exported in self.copies:
+                self.copies.remove(exported)
 
-    def give(self) -> None:
-        """Update each copy whose Array has new values, so that NumPy code sees the write."""
-        for loan in self.live:
-            now = current(loan.x)[1]
-            if now is not loan.known:
-                if not same_data(untraced(now), untraced(loan.known)):
+    def update_copies(self) -> None:
+        """Write the new values of Arrays to their copies, so that NumPy code sees them."""
+        for exported in self.copies:
+            now = current(exported.x)[1]
+            if now is not exported.synced:
+                if not same_data(untraced(now), untraced(exported.synced)):
                     self.spoil("it writes to an Array whose memory NumPy code shares")
-                    loan.copy[...] = untraced(now)
-                loan.known = now
+                    exported.copy[...] = untraced(now)
+                exported.synced = now
 
-    def end(self) -> None:
-        """Make each copy that NumPy code still holds the data of its Array, as after an eager call."""
-        for loan in self.live:
-            if not loan.lives:
+    def end_exports(self) -> None:
+        """Make each copy that NumPy code still uses the memory of its Array, as after an eager call.
+
+        From then on, the Array and NumPy code share this memory.
+        """
+        for exported in self.copies:
+            if not exported.is_in_use:
                 continue
-            x = loan.x
+            x = exported.x
             self.spoil("NumPy code keeps memory of an Array that it uses")
             if not x._state & IS_VIEW:
-                x._data = loan.copy
+                x._data = exported.copy
                 x._state |= PINNED
-        self.live.clear()
+        self.copies.clear()

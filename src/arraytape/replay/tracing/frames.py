@@ -1,9 +1,10 @@
-"""Notification of each call of a Python function outside arraytape, before its body runs.
+"""Report each call of a Python function outside arraytape before its body runs.
 
-``Calls`` passes the frame of each such call to a function ``see``, which is ``Lifter.see``.  From Python
-3.12 on, ``sys.monitoring`` is used, which does not disturb debuggers, coverage tools or profilers.  On
-older versions, or if no tool id is free, ``sys.settrace`` is used; the trace function that was set
-before is called, too.
+A trace uses the reports to find the functions whose state it has to compare before replays.
+``CallReporter`` passes the frame of each call to a function ``see``.  ``Lifter.register_call`` is that
+function.  From Python 3.12 on, ``sys.monitoring`` reports the calls, which does not disturb debuggers,
+coverage tools or profilers.  On older versions, or if no tool id is free, ``sys.settrace`` is used.  The
+trace function that was set before is then called, too.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from ..._util.locks import reentrant_lock
 See = Callable[[FrameType], bool]  # called with the frame of a call; True requests ``returned``
 Returned = Callable[[Any], None]  # called with the result of a call for which ``see`` returned True
 monitoring: Any = getattr(sys, "monitoring", None)
-OURS = ("<arraytape", PACKAGE)  # prefixes of the file names of arraytape's code
-# The files whose functions start threads.
+OWN_FILES = ("<arraytape", PACKAGE)  # prefixes of the file names of arraytape's code
+# The files of the standard library whose functions start threads.
 THREADS = frozenset(
     f"{STANDARD_LIBRARY}{file}"
     for file in ("threading.py", os.path.join("concurrent", "futures", "thread.py"))
@@ -31,15 +32,16 @@ THREADS = frozenset(
 
 
 @lru_cache(maxsize=4096)
-def is_seen(file: str) -> bool:
-    return not file.startswith(OURS)
+def is_reported_file(file: str) -> bool:
+    return not file.startswith(OWN_FILES)
 
 
 class TraceFunction:
     """A function for ``sys.settrace`` that calls ``see`` with the frame of each call.
 
-    before : the trace function that was set before, or None.  on : True between start and stop.
-    function : the trace function.  only : ``function`` if ``before`` is None, else None.
+    before : the trace function of a debugger or other tool, which was set before, or None.
+    on : True between ``start`` and ``stop``.
+    function : the trace function, which is the bound method ``called``.
     """
 
     def __init__(self, see: See, returned: Returned) -> None:
@@ -48,7 +50,12 @@ class TraceFunction:
         self.function = self.called  # kept, because each access makes another bound method
 
     @property
-    def only(self) -> Any:
+    def suspendable(self) -> Any:
+        """Return the trace function if no other tool has one; else None.
+
+        ``traced.call_noted`` suspends it during NumPy calls.  A debugger's trace function must not miss
+        them.
+        """
         return self.function if self.before is None else None
 
     def install(self, function: Any) -> None:
@@ -59,7 +66,7 @@ class TraceFunction:
         self.install(self.function)
 
     def stop(self) -> bool:
-        """Restore the previous trace function.
+        """Restore the trace function from before ``start``.
 
         Return False, without a change, if other code has set a trace function since ``start``.
         """
@@ -70,9 +77,9 @@ class TraceFunction:
         return ours
 
     def called(self, frame: FrameType, event: Any, argument: Any) -> Any:
-        """Handle the event "call"; return the frame's local trace function, as sys.settrace requires."""
-        seen = is_seen(frame.f_code.co_filename) and self.see(frame)
-        returns = self.ends if seen else None
+        """Handle the event "call": return the local trace function of the frame."""
+        seen = is_reported_file(frame.f_code.co_filename) and self.see(frame)
+        returns = self.trace_locally if seen else None
         if self.before is None:
             if returns is not None:
                 frame.f_trace_lines = False
@@ -87,46 +94,47 @@ class TraceFunction:
             return returns
         return local
 
-    def ends(self, frame: FrameType, event: Any, argument: Any) -> Any:
-        """Handle the events within a frame; at "return", pass the call's result to ``returned``."""
+    def trace_locally(self, frame: FrameType, event: Any, argument: Any) -> Any:
+        """Handle the events within a frame: at "return", pass the result of the call to ``returned``."""
         if event == "return":
             self.returned(argument)
-        return self.ends
+        return self.trace_locally
 
 
 class Monitor:
-    """A tool of ``sys.monitoring`` that reports the calls in the threads that trace.
+    """A tool of ``sys.monitoring`` that reports the calls in each thread that traces a function.
 
-    Each thread passes its own functions ``see`` and ``returned`` to ``start``.
-    tool : the tool id, or -1 before the first use.
+    Each of these threads passes its own functions ``see`` and ``returned`` to ``start``.  For
+    ``sys.monitoring``, all threads together are one tool.
+    tool : the id of the tool, or -1 before the first use.
     """
 
     def __init__(self) -> None:
         self.tool = -1
-        self.seeing: dict[int, tuple[See, Returned]] = {}  # thread id -> its functions
+        self.observers: dict[int, tuple[See, Returned]] = {}  # thread id -> its functions
         # Thread id -> ids of running frames whose results are to be passed to ``returned``.
-        self.calls: dict[int, set[int]] = {}
+        self.awaited: dict[int, set[int]] = {}
         self.lock = reentrant_lock()
 
     def start(self, see: See, returned: Returned) -> bool:
-        """Begin to report the calls of this thread; return False if no tool id is free."""
+        """Begin to report the calls of the current thread; return False if no tool id is free."""
         with self.lock:
-            if self.tool < 0 and not self.take():
+            if self.tool < 0 and not self.reserve_tool():
                 return False
-            self.seeing[get_ident()] = see, returned
-            self.calls[get_ident()] = set()
+            self.observers[get_ident()] = see, returned
+            self.awaited[get_ident()] = set()
             events = monitoring.events
             monitoring.set_events(self.tool, events.PY_START | events.PY_RETURN)
             return True
 
     def stop(self) -> None:
         with self.lock:
-            self.seeing.pop(get_ident(), None)
-            self.calls.pop(get_ident(), None)
-            if not self.seeing:
+            self.observers.pop(get_ident(), None)
+            self.awaited.pop(get_ident(), None)
+            if not self.observers:
                 monitoring.set_events(self.tool, 0)
 
-    def take(self) -> bool:
+    def reserve_tool(self) -> bool:
         """Reserve a free tool id and register the callbacks; return False if no id is free.
 
         The id is never released, so that code for which ``started`` returned DISABLE stays disabled.
@@ -142,23 +150,28 @@ class Monitor:
         return False
 
     def started(self, code: CodeType, offset: int) -> Any:
-        if not is_seen(code.co_filename):
+        """Handle the start of a function, before its body runs: pass its frame to this thread's ``see``.
+
+        Return DISABLE for arraytape's own code, so that Python does not report this code again.
+        """
+        if not is_reported_file(code.co_filename):
             return monitoring.DISABLE
         me = get_ident()
-        seeing = self.seeing.get(me)
+        seeing = self.observers.get(me)
         if seeing is not None:
             frame = sys._getframe(1)
             if seeing[0](frame):
-                self.calls[me].add(id(frame))
+                self.awaited[me].add(id(frame))
         return None
 
     def ended(self, code: CodeType, offset: int, value: Any) -> Any:
-        if not is_seen(code.co_filename):
+        """Handle the return of a function: pass its result to ``returned``, if ``see`` asked for it."""
+        if not is_reported_file(code.co_filename):
             return monitoring.DISABLE
         me = get_ident()
-        seeing, number = self.seeing.get(me), id(sys._getframe(1))
-        if seeing is not None and number in self.calls[me]:
-            self.calls[me].discard(number)
+        seeing, number = self.observers.get(me), id(sys._getframe(1))
+        if seeing is not None and number in self.awaited[me]:
+            self.awaited[me].discard(number)
             seeing[1](value)
         return None
 
@@ -166,8 +179,11 @@ class Monitor:
 MONITOR = Monitor() if monitoring is not None else None
 
 
-class Calls:
-    """A switch: from ``start`` to ``stop``, ``see`` gets the frame of each call in this thread."""
+class CallReporter:
+    """A switch: from ``start`` to ``stop``, ``see`` gets the frame of each call in this thread.
+
+    If ``see`` returns True for a frame, ``returned`` gets the result of the call.
+    """
 
     def __init__(self, see: See, returned: Returned) -> None:
         self.see, self.returned = see, returned
@@ -175,12 +191,13 @@ class Calls:
         self.monitored = False
 
     @property
-    def only(self) -> Any:
-        """Return the trace function that ``traced.call_noted`` may suspend during NumPy calls, or None.
+    def suspendable(self) -> Any:
+        """Return the trace function, which may be suspended while NumPy runs, or None.
 
-        It is None if ``sys.monitoring`` is used, or if another trace function was set before.
+        ``traced.call_noted`` suspends it, because it slows down each Python call.  The result is None if
+        ``sys.monitoring`` is used, or if another tool has a trace function.
         """
-        return self.function.only if self.function.on else None
+        return self.function.suspendable if self.function.on else None
 
     def start(self) -> None:
         self.monitored = MONITOR is not None and MONITOR.start(self.see, self.returned)
@@ -188,7 +205,7 @@ class Calls:
             self.function.start()
 
     def stop(self) -> bool:
-        """Stop the reports; may be called repeatedly.
+        """End the reports; may be called repeatedly.
 
         Return False if another tool has replaced the trace function, so that calls were missed.
         """

@@ -1,9 +1,10 @@
-"""Lifting: while a traced function runs, the Arrays that it uses hold traced data.
+"""Lifting: give the Arrays that a traced function uses ``Traced`` data, and restore their data later.
 
-``Call`` makes a ``Lifter``, which replaces the data of each argument by traced data, an input of the
-program.  Arrays that are no arguments are lifted by ``LiftingMode``, before an op first uses them.
-``put_back`` restores the data of all Arrays.  If an Array then holds other traced data than its input,
-the function has written to it, and the new value is a write of the program.
+``Call`` makes a ``Lifter``, which replaces the data of each argument by a ``Traced`` object.  This
+object is an input of the program.  ``LiftingMode`` lifts Arrays that are no arguments before an op first
+uses them.  ``restore_data`` puts the data of all Arrays back.  An Array that then holds another
+``Traced`` object than its input was written to by the function.  Its new value becomes a write of the
+program.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from ..._storage.storage import MAKING
 from ..._util.array_types import RawArray
 from ...variable import Variable
 from ..program import Node
-from ..reach.ran import Ran
-from .exported_buffers import Loans
-from .frames import THREADS, Calls
+from ..reach.ran import CalledFunctions
+from .exported_buffers import ExportedCopies
+from .frames import THREADS, CallReporter
 from .trace import Trace
 from .traced import ACTIVE, AS_IT_IS, TRACED_TYPES, Traced, untraced
 from .traced_storage import TRACED
@@ -35,52 +36,62 @@ STARTERS = ("start", "submit")  # methods of threads and executors that start wo
 
 
 class Lifted(NamedTuple):
-    """An Array that holds traced data, and its former data, ``_state`` and ``_value_id``."""
+    """An Array that holds traced data, with its own data, ``_state`` and ``_value_id`` from before.
+
+    traced : the input of the program that stands in for ``data``.
+    followed_id : the id of the value for the tape around the call, 0 without a tape.
+    """
 
     handle: Array
     data: Any
     state: int
     value_id: int
     traced: Traced
-    value: int  # the id of the value for a tape around the call, 0 without a tape
+    followed_id: int
 
 
 class Lifter:
     """The Arrays of one trace whose data is replaced by traced data ("lifted").
 
-    ran : the ``Ran`` that registers the functions that run.  recorded : whether a tape records the
-    call.  If so, the lifted Arrays keep their value ids, and the tape's records share their data.
+    ran : the functions that run during the call are registered here.
+    recorded : whether a tape records the call.  If so, the lifted Arrays keep their value ids, and the
+        tape's records share their data.
     """
 
-    def __init__(self, trace: Trace, ran: Ran, recorded: bool = False) -> None:
+    def __init__(self, trace: Trace, ran: CalledFunctions, recorded: bool = False) -> None:
         self.trace, self.ran, self.recorded = trace, ran, recorded
         self.spoil = trace.spoil
         self.lifted: dict[int, Lifted] = {}  # id(Array) -> ``Lifted``, in the order of inputs
         self.views: dict[int, list[Array]] = {}  # id(Array) -> arguments that are views of it
 
-        self.loans = Loans(self.spoil)
-        self.calls = Calls(self.see, ran.returned)
+        self.exports = ExportedCopies(self.spoil)
+        self.calls = CallReporter(self.register_call, ran.returned)
         self.mode = pushed(LiftingMode(self))
-        self.is_looking = False
+        self.is_lifting = False
         self.before = ACTIVE.get(), MAKING.get()
+        # The numbers of the Arrays whose data ``restore_data`` has put back.
         self.restored: set[int] = set()
-        self.written: dict[int, tuple[Node, Any, int]] = {}
+        self.written: dict[int, tuple[Node, Any, int]] = {}  # the result of ``restore_data``
 
     @property
     def handles(self) -> list[Array]:
         """Return the Arrays with traced data, in the order of the inputs of the program."""
         return [one.handle for one in self.lifted.values()]
 
-    def argument(self, x: Array) -> None:
-        """Replace the data of an argument by traced data, but not that of the Array whose view it is."""
+    def lift_argument(self, x: Array) -> None:
+        """Replace the data of an argument by traced data.
+
+        If the argument is a view, the Array that it shows keeps its data, until the function uses that
+        Array, too: see ``rejoin_views``.
+        """
         if not isinstance(x, Variable):
             current(x)  # updates the data of a view after writes to the viewed Array
         if x._state & IS_VIEW:
             self.views.setdefault(id(x._view.root), []).append(x)
-        self.put_in(x)
+        self.replace_data(x)
 
-    def found(self, x: Array) -> None:
-        """Replace the data of a used Array (for a view, of the viewed Array) by traced data."""
+    def lift_used(self, x: Array) -> None:
+        """Replace the data of an Array that an op uses by traced data; of a view, lift the root."""
         try:
             root = root_of(x)
             if type(root._data) not in TRACED_TYPES:
@@ -94,15 +105,16 @@ class Lifter:
         if is_shared(root):
             self.spoil("an Array that it uses shares memory with code outside arraytape")
             return  # the Array keeps its memory, so that both sides see writes
-        self.put_in(root)
+        self.replace_data(root)
         if id(root) in self.views:
-            self.rejoin(root, self.views.pop(id(root)))
+            self.rejoin_views(root, self.views.pop(id(root)))
 
-    def rejoin(self, root: Array, views: list[Array]) -> None:
+    def rejoin_views(self, root: Array, views: list[Array]) -> None:
         """Make the arguments ``views`` views of ``root`` again, because the function uses the root, too.
 
-        Values that the function has written to the views are written to the root.  The trace gets no
-        program.
+        ``lift_argument`` gave each argument traced data of its own, as if they shared no memory.  Values
+        that the function has written to the views since then are written to the root.  The call is not
+        replayed.
         """
         self.spoil("an argument is a view of an Array that it uses")
         for x in views:
@@ -113,8 +125,11 @@ class Lifter:
             if now is not one.traced:
                 x[...] = wrap(now, 0, 0)
 
-    def put_in(self, x: Array) -> None:
-        """Replace the data of an Array by traced data, a new input of the program."""
+    def replace_data(self, x: Array) -> None:
+        """Replace the data of an Array by traced data, a new input of the program.
+
+        From then on, each op on the Array adds its calls to the program.
+        """
         if type(x._data) not in TRACED_TYPES:
             self.spoil(f"data of {type(x._data).__name__} is not traced")
             return
@@ -125,17 +140,17 @@ class Lifter:
             x._value_id, x._state = value_id, x._state & SCALAR
         x._data = traced
 
-    def put_back(self) -> dict[int, tuple[Node, Any, int]]:
+    def restore_data(self) -> dict[int, tuple[Node, Any, int]]:
         """Restore the data of each lifted Array, and return the values that the function wrote to them.
 
-        The result is a dict from an Array's index in ``handles`` to (node, value, value id): the node
-        that computes the value, and the id that a tape follows, or 0.  If an interrupt stops the
+        The result is a dict from an Array's index in ``handles`` to (node, value, value id).  The node
+        computes the value.  The id is the one that a tape follows, or 0.  If an interrupt stops the
         method, a second call restores the remaining Arrays.
         """
         for place, (x, data, state, value_id, traced, _) in enumerate(self.lifted.values()):
             if place in self.restored:
                 continue
-            # The state of ``x`` has IS_VIEW only after ``rejoin``, which wrote to the viewed Array.
+            # The state of x has IS_VIEW only after ``rejoin_views``, which wrote to the viewed Array.
             now = current(x)[1] if not x._state & IS_VIEW else traced
             if now is not traced and now is not data:
                 if is_shared(x._view.root if state & IS_VIEW else x):
@@ -152,13 +167,13 @@ class Lifter:
 
     # --- while the function runs ------------------------------------------------------------------
     def start(self) -> None:
-        """Begin to trace the computations of this thread, and to register the functions it calls."""
+        """Begin to trace the computations of this thread, and to register the functions called."""
         self.before = ACTIVE.get(), MAKING.get()
         ACTIVE.set(self.trace)
         MAKING.set(TRACED)
         self.mode._begin()
         self.calls.start()
-        self.trace.hook = self.calls.only
+        self.trace.hook = self.calls.suspendable
 
     def stop(self) -> None:
         """End the tracing, and restore the settings from before ``start``; may be called repeatedly."""
@@ -168,10 +183,11 @@ class Lifter:
         ACTIVE.set(self.before[0])
         MAKING.set(self.before[1])
 
-    def see(self, frame: FrameType) -> bool:
-        """Register the call of a function outside arraytape; ``Calls`` passes the frame of each call.
+    def register_call(self, frame: FrameType) -> bool:
+        """Register the call of a function outside arraytape, whose frame ``CallReporter`` passes.
 
-        Return True if ``Calls`` shall pass the result of the call to ``Ran.returned``.
+        Return True if ``CallReporter`` shall pass the result of the call to
+        ``CalledFunctions.returned``.
         """
         code, known, above = frame.f_code, self.ran.libraries, frame.f_back
         if code.co_filename in THREADS and code.co_name in STARTERS:
@@ -180,41 +196,44 @@ class Lifter:
             return False  # most calls: caller and callee are registered functions of a library
         return self.ran.note(frame)
 
-    def look(self, values: Iterable[Any]) -> None:
-        """Replace the data of the Arrays in ``values``, an op's operands, by traced data.
+    def lift_operands(self, values: Iterable[Any]) -> None:
+        """Lift the Arrays in ``values``, the operands of an op that is about to run.
 
-        Before that, apply the writes of NumPy code to exported copies (``Loans.collect``).
+        Before that, apply the writes that NumPy code made to copies of Arrays' data.
         """
-        if self.is_looking:
+        if self.is_lifting:
             return
-        self.is_looking = True
+        self.is_lifting = True
         try:
-            if self.loans.live:
-                self.loans.collect()
-            self.look_into(values, ())
+            if self.exports.copies:
+                self.exports.apply_numpy_writes()
+            self.lift_nested(values, ())
         finally:
-            self.is_looking = False
+            self.is_lifting = False
 
-    def look_into(self, values: Iterable[Any], around: tuple[Any, ...]) -> None:
-        """Replace the data of the Arrays among values, and in nested lists and tuples, by traced data.
+    def lift_nested(self, values: Iterable[Any], around: tuple[Any, ...]) -> None:
+        """Lift the Arrays in ``values``, and in lists and tuples within.
 
-        around : the enclosing lists; a list that contains itself is not entered again.
+        around : the lists that enclose ``values``.  A list that contains itself is not entered again.
         """
         for value in values:
             if isinstance(value, Array):
-                self.found(value)
+                self.lift_used(value)
             elif type(value) in LISTS and not any(value is one for one in around):
-                self.look_into(value, (*around, value))
+                self.lift_nested(value, (*around, value))
 
-    def look_after_write(self) -> None:
+    def update_after_write(self) -> None:
         """Update the copies of Arrays' data that NumPy code holds, after an op wrote to an Array."""
-        if self.loans.live and not self.is_looking:
-            self.loans.give()
-            self.look(())
+        if self.exports.copies and not self.is_lifting:
+            self.exports.update_copies()
+            self.lift_operands(())
 
 
 class LiftingMode(Mode):
-    """A mode that notifies the ``Lifter`` of each op on Arrays, and of other reads and writes."""
+    """The mode that notifies a ``Lifter`` of each op on Arrays, and of other reads and writes.
+
+    Its methods are those of ``Mode``, which arraytape calls while the mode is active.
+    """
 
     def __init__(self, lifter: Lifter) -> None:
         self.lifter = lifter
@@ -228,26 +247,27 @@ class LiftingMode(Mode):
             elif type(x) not in AS_IT_IS:
                 break
         else:
-            if not (kwargs or lifter.loans.live):
+            if not (kwargs or lifter.exports.copies):
                 return  # the fast way for most calls: all operands are traced already
-        lifter.look((*args, *kwargs.values()))
+        lifter.lift_operands((*args, *kwargs.values()))
 
     def meets(self, x: RawArray) -> None:
-        self.lifter.look((x,))
+        self.lifter.lift_operands((x,))
 
     def wrote(self, x: RawArray) -> None:
-        self.lifter.look_after_write()
+        self.lifter.update_after_write()
 
     def exported(self, x: Array, value: np.ndarray[Any, Any]) -> None:
-        self.lifter.loans.lend(x, value)
+        self.lifter.exports.add_copy(x, value)
 
     def misses(self) -> None:
         self.lifter.spoil("it computes in another context, which is not followed")
 
 
-def commit(x: Array, value: RawArray, value_id: int = 0) -> None:
-    """Write a value to an Array, as the traced function did.
+def write_value(x: Array, value: RawArray, value_id: int = 0) -> None:
+    """Write ``value`` to the Array x, at the end of a call that has written to x.
 
+    ``Call`` uses it after a traced call, and plans use it in replays.
     value_id : the id that a tape around the call follows for the value, or 0.
     """
     new = wrap(value, value_id, KEPT)

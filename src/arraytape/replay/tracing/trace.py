@@ -1,7 +1,8 @@
 """A trace: a program under construction, to which each call on traced data adds a node.
 
 ``traced.py`` and ``traced_storage.py`` pass calls to ``Trace.emit``.  A value that the function reads
-(``float(x)``, ``if x > 0``) becomes a guard.  An effect that a program cannot repeat spoils the trace.
+(``float(x)``, ``if x > 0``) becomes a guard: a condition that each replay checks.  An effect that a
+program cannot repeat spoils the trace: the call is then not replayed.
 """
 
 from __future__ import annotations
@@ -30,34 +31,42 @@ from .traced import (
     TRACED_TYPES,
     Traced,
     call_unseen,
-    integers,
+    plain_slice,
     traced_value,
     traced_values,
 )
 
-# Names of NumPy functions whose results have shapes that depend on the values of arguments.
+# NumPy functions whose results have shapes that depend on the values of their arguments.
 SHAPED = frozenset(("np.lstsq", "np.polyfit", "np.unique"))
 
 RAISES = "raises"  # prefix of ``Node.op`` for calls that raised in the traced function
-LOUD = frozenset(("raise", "call", "log"))  # options of np.errstate that a program cannot follow
+# Options of np.errstate that a program cannot follow.
+REPORTING_MODES = frozenset(("raise", "call", "log"))
 
 # Functions of arraytape that a guard's ``line`` does not name, because users do not know them: wrappers
 # of ops, and the object with which interop replaces a library's ``float`` ("__call__").
 WRAPPERS = ("public", "first_call", "uncompiled", "__call__")
 # Names of functions that convert to NumPy -> the users' expressions that call them.
-EXITS = {"numpy": "np.asarray", "array": "np.asarray", "representation": "repr", "text": "str"}
+EXPRESSIONS = {
+    "numpy": "np.asarray",
+    "array": "np.asarray",
+    "representation": "repr",
+    "text": "str",
+}
 
-# Not a dict, so that NumPy raises TypeError in ``called`` in place of a warning: see ``raw_calls``.
+# Not a dict: so CPython raises TypeError in ``call_on_ndarrays`` in place of one of NumPy's warnings.
 __warningregistry__ = ()
 
 
 class Trace:
     """A program under construction.
 
-    program : the ``Program``.  spoiled : the reason why the program cannot be replayed, or "".  open :
-    False after the end of the traced call.  foreign : list of (ndarray of the user, a copy of it): a
-    replay compares the two.  hook : the ``sys.settrace`` function that is suspended while
-    raw functions run, or None.
+    program : the ``Program``, to which calls are added.
+    spoiled : the reason why the call cannot be replayed, or "".
+    open : False after the end of the traced call.
+    users_arrays : pairs of a user's ndarray and a copy of it.  A replay compares the two, because the
+        program contains the values of the copy.
+    hook : the ``sys.settrace`` function that is suspended while raw functions run, or None.
     """
 
     def __init__(self) -> None:
@@ -65,7 +74,7 @@ class Trace:
         self.spoiled = ""
         self.open = True
         self.hook: Any = None
-        self.foreign: list[tuple[Any, Any]] = []
+        self.users_arrays: list[tuple[Any, Any]] = []
         self.device = ""  # the device of data that is not on the host, such as "cuda:0", or ""
         self.device_state: Any = None  # CuPy's settings at the first call on the device
         self.constants: dict[int, tuple[Any, Node]] = {}  # id(data) -> (data, node)
@@ -80,6 +89,7 @@ class Trace:
 
     # --- inputs and constants ---------------------------------------------------------------------
     def traced(self, node: Node, value: RawArray) -> Traced:
+        """Return ``value``, which ``node`` computes, as traced data."""
         kind = TRACED_TYPES[type(value)]
         found = kind(self, node, value)
         if kind is not Traced:
@@ -88,7 +98,7 @@ class Trace:
         return found
 
     def note_device(self, node: Node, device: str) -> None:
-        """Note that the value of a node is on a device; refuse a program for values on two devices."""
+        """Store the device of a node's value; refuse a program for values on two devices."""
         node.device = device
         if device != self.device:
             if self.device:
@@ -97,10 +107,11 @@ class Trace:
 
     @property
     def live(self) -> list[Traced]:
+        """Return the traced data of this trace to which something still refers."""
         return [x for x in [one() for one in self.made] if x is not None]
 
     def input(self, data: RawArray) -> Traced:
-        """Return ``data`` as traced data, a new input of the program."""
+        """Return ``data`` as traced data, and make it a new input of the program."""
         node = Node(INPUT, like=data)
         self.program.inputs.append(node)
         self.program.nodes.append(node)
@@ -115,7 +126,11 @@ class Trace:
         return self.new_constant(data, data) if known is None else known[1]
 
     def new_constant(self, data: RawArray, value: RawArray) -> Node:
-        """Return a new constant node that holds ``value``; ``constant(data)`` returns it later."""
+        """Add a constant with the value ``value``, and return its node.
+
+        Later calls of ``constant(data)`` return the same node.  ``value`` is ``data`` itself, or a copy
+        of it.
+        """
         node = Node(CONSTANT, like=data, value=value)
         if type(value) is not np.ndarray:
             self.note_device(node, TRACED_TYPES[type(value)].base.device(value))
@@ -127,15 +142,15 @@ class Trace:
     def from_outside(self, data: np.ndarray[Any, Any]) -> Traced:
         """Return a traced copy of a user's ndarray; replays check that the ndarray is unchanged."""
         node = self.constant(data.copy(order="K"))
-        self.foreign.append((data, node.value))
+        self.users_arrays.append((data, node.value))
         return self.traced(node, node.value)
 
     def memory(self, data: np.ndarray[Any, Any]) -> Node:
-        """Return a constant node for an ndarray.
+        """Return a constant node for an ndarray that was not made by a traced call.
 
-        If the ndarray may be written to, a replay checks that ``data`` still equals a copy.  The node
-        holds this copy if it has the strides of ``data``.  A copy of a broadcast, or of a slice with
-        gaps, has other strides.  Data of a device is not compared, because the host would wait for it.
+        If code may write to the ndarray, each replay checks that it still equals a copy.  The node holds
+        this copy if it has the strides of ``data``.  A copy of a broadcast, or of a slice with gaps, has
+        other strides.  Data of a device is not compared, because the host would have to wait for it.
         """
         if type(data) is not np.ndarray:
             if id(data) not in self.constants:
@@ -148,39 +163,45 @@ class Trace:
             return self.constant(data)
         copy = data.copy(order="K")
         node = self.new_constant(data, copy if copy.strides == data.strides else data)
-        self.foreign.append((data, copy))
+        self.users_arrays.append((data, copy))
         return node
 
     def node_of(self, x: Any) -> Node:
-        """Return the node of traced data, or a constant for plain data or data of another trace."""
+        """Return the node of traced data; for data of another trace or plain data, a constant."""
         if isinstance(x, Traced):
             return x.node if x.trace is self else self.constant(traced_value(x))
         return self.memory(x)
 
     # --- guards, and reasons against the program --------------------------------------------------
     def spoil(self, why: str) -> None:
-        """Record the reason why the trace has no program; only the first reason is kept."""
+        """Refuse to replay the call, for the reason ``why``; only the first reason is kept.
+
+        The traced call goes on as usual, because its results are right in any case.
+        """
         self.spoiled = self.spoiled or why
 
     def guard(self, kind: str, node: Node, expected: bytes | tuple[int, ...] | None) -> None:
-        """Add a ``Guard`` on ``node``, which each replay checks, with the user's line that runs now.
+        """Add a condition on the value of ``node``, which each replay checks.
 
-        Only NaN is checked on a device.  For other checks of its values each replay would wait for it.
+        kind, expected : the fields of ``Guard``.  Messages name the user's line that runs now.  On a
+            device, only "no NaN" is checked: for other conditions, each replay would have to wait for
+            the device.
         """
         if node.device and kind != "no NaN":
             self.spoil(f"{exit_line()} depends on values on {node.device}. Keep them Arrays")
         self.program.guards.append(Guard(kind, node, expected, exit_line()))
 
-    def look(self, x: Traced) -> Any:
-        """Return a copy of the value of x, and add a guard: a replay needs the same value.
+    def read_value(self, x: Traced) -> Any:
+        """Return a copy of the value of x, which the function reads, for example by ``float(x)``.
 
-        The function reads the value, so that its branches may depend on it.
+        The branches of the function may depend on the value.  So a guard is added: a replay needs the
+        same value.
         """
         self.guard("value", x.node, x.value.tobytes())
         return x.value.copy() if type(x) is Traced else call_unseen(x.base.host, x.value)
 
     # --- calls that are added to the program ------------------------------------------------------
-    def opaque(self, name: str) -> str:
+    def name_foreign(self, name: str) -> str:
         """Return a unique op name for a call outside arraytape; store the user's line for it."""
         name = f"{FOREIGN}.{name}.{len(self.program.nodes)}"
         self.places[name] = user_line()
@@ -189,24 +210,28 @@ class Trace:
     def emit(
         self, op: str, call: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]
     ) -> Any:
-        """Call a function on the NumPy data of its arguments, and add the call to the program.
+        """Call a function on the values of its arguments, and add the call to the program as a node.
+
+        op : the name of the function in the program.
+        call : the function, which takes raw data.
+        args, keywords : its arguments, in which traced data stands for raw data.
 
         Return the result as traced data, or as a tuple or list of traced data.  A result that is no
         data, such as a dtype, is returned as it is.
         """
-        values, nodes, data = self.taken(args)
+        values, nodes, data = self.split_arguments(args)
         options = named = keywords
         if keywords:
-            options, named = traced_values(keywords), self.arguments(keywords)
+            options, named = traced_values(keywords), self.with_nodes(keywords)
             data += arrays_in(options)
-        self.look_around()
+        self.check_settings()
         try:
-            value = called(call, values, options)
+            value = call_on_ndarrays(call, values, options)
         except Exception as error:
-            self.raised(op, Raises(call, error), nodes, named)
+            self.add_raising_call(op, Raises(call, error), nodes, named)
             raise
         if isinstance(value, tuple | list):
-            return self.several(op, call, nodes, named, value)
+            return self.add_results(op, call, nodes, named, value)
         value = np.asarray(value) if isinstance(value, np.generic) else value
         if type(value) not in TRACED_TYPES:
             return value  # a result that is no data, such as a dtype, a shape or a bool
@@ -219,24 +244,26 @@ class Trace:
         return traced
 
     def guard_shape(self, op: str, node: Node) -> None:
-        """Add a guard on the shape of a result; not on a device for calls outside arraytape.
+        """Add a guard on the shape of a result that depends on values.
 
-        If the shape of such a result depends on values, the call waits for the device, so that no graph
-        is captured.
+        Add none on a device for calls outside arraytape.  They wait for the device, so that no graph is
+        captured and the guard is not needed.
         """
         if not (node.device and op.startswith(FOREIGN)):
             self.guard("shape", node, node.shape)
 
-    def look_around(self) -> None:
-        """Set ``quiet`` if the traced function has set np.errstate or warnings filters.
+    def check_settings(self) -> None:
+        """Notice that the traced function has set np.errstate or warnings filters.
 
-        Replays then run without NumPy's warnings.  Spoil the trace if warnings are recorded or raise.
+        ``emit`` calls this before it adds a call.  Replays of such a function run without NumPy's
+        warnings (``quiet``).  If warnings are recorded or raise, the result may depend on them, so the
+        call is not replayed.
         """
         state = error_state()
         if state != self.state:
             self.state, errors = state, np.geterr()
             self.quiet = self.quiet or errors != self.errors
-            if errors != self.errors and not LOUD.isdisjoint(errors.values()):
+            if errors != self.errors and not REPORTING_MODES.isdisjoint(errors.values()):
                 self.spoil("it sets np.errstate so that errors raise, or call a function")
         if warnings.filters is not self.filters:  # the call is within warnings.catch_warnings
             self.quiet = True
@@ -245,12 +272,13 @@ class Trace:
             if recorded or any(one[0] == "error" for one in new):
                 self.spoil("it records warnings, or makes errors of them")
 
-    def raised(
+    def add_raising_call(
         self, op: str, call: Raises, args: tuple[Any, ...], keywords: Mapping[str, Any]
     ) -> None:
-        """Add a node for a call that raised an error, and a guard: it must raise in each replay.
+        """Add a node for a call that raised an error, and a guard: each replay must raise it again.
 
-        call : a ``Raises``, which makes the call and returns True if it raises the same error.
+        The function may catch the error, so the program has to contain the call.
+        call : makes the call, and returns True if it raises the same error.
         """
         if self.device:
             self.spoil(f"it catches an exception of {op} beside data on {self.device}")
@@ -258,7 +286,7 @@ class Trace:
         self.program.nodes.append(node)
         self.guard("value", node, call.ALWAYS.tobytes())
 
-    def several(
+    def add_results(
         self,
         op: str,
         call: Callable[..., Any],
@@ -266,16 +294,20 @@ class Trace:
         keywords: Mapping[str, Any],
         values: tuple[Any, ...] | list[Any],
     ) -> Any:
-        """Add a call with several results: a node for the call, and an "item" node for each result."""
+        """Add a call with several results: a node for the call, and an "item" node for each result.
+
+        values : the results.  Return them as traced data, in a container of the same type.
+        """
         whole = Node(op, call, args, keywords)
-        parts = [self.item(whole, i, value) for i, value in enumerate(values)]
+        parts = [self.add_item(whole, i, value) for i, value in enumerate(values)]
         return type(values)(*parts) if hasattr(values, "_fields") else type(values)(parts)
 
-    def item(self, whole: Node, i: int, value: Any) -> Any:
+    def add_item(self, whole: Node, i: int, value: Any) -> Any:
         """Return ``value``, result i of the call ``whole``, as traced data; add an "item" node for it.
 
-        The first "item" node of a call is preceded by the node ``whole`` itself.  A value that is
-        neither an array nor a NumPy scalar is returned unchanged.
+        Before the first "item" node of a call, the node ``whole`` itself is added.  So a call whose
+        results are no data adds nothing: a value that is neither an array nor a NumPy scalar is returned
+        unchanged.
         """
         value = np.asarray(value) if isinstance(value, np.generic) else value
         if type(value) not in TRACED_TYPES:
@@ -293,11 +325,11 @@ class Trace:
         return traced
 
     # --- arguments as nodes -----------------------------------------------------------------------
-    def taken(self, args: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...], list[Any]]:
-        """Return three forms of the arguments of a call: the values, the nodes and the ndarrays.
+    def split_arguments(self, args: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...], list[Any]]:
+        """Return the arguments of a call as values, as nodes, and as a flat list of their ndarrays.
 
-        The values have ndarrays in place of traced data; the nodes have nodes in place of all data.
-        The ndarrays are a flat list of those in the values.
+        Values have ndarrays in place of traced data.  With the nodes, ``emit`` describes the call in the
+        program.  With the ndarrays, it finds out whether the result is a view.
         """
         values, nodes, data = [], [], []
         for x in args:
@@ -313,27 +345,33 @@ class Trace:
             else:
                 value = traced_values(x)
                 values.append(value)
-                nodes.append(self.arguments(x))
+                nodes.append(self.with_nodes(x))
                 data += arrays_in(value)
         return values, tuple(nodes), data
 
-    def arguments(self, value: Any) -> Any:
+    def with_nodes(self, value: Any) -> Any:
         """Return a nesting of arguments with nodes in place of data."""
-        return mapped_leaves(value, self.leaf_of_argument)
+        return mapped_leaves(value, self.node_of_leaf)
 
-    def leaf_of_argument(self, x: Any) -> Any:
+    def node_of_leaf(self, x: Any) -> Any:
+        """Return the node of an argument that is data; return other arguments as they are.
+
+        A traced start or stop of a slice is read, so that a guard is added for it.
+        """
         kind = type(x)
         if isinstance(x, Traced) or kind in TRACED_TYPES:
             return self.node_of(x)
         if isinstance(x, np.generic):
             return self.constant(np.asarray(x))
-        return integers(x) if kind is slice else x
+        return plain_slice(x) if kind is slice else x
 
 
 class Raises:
-    """A callable that calls a function on NumPy data, and returns whether it raises the error ``error``.
+    """A callable that calls a function, and returns True if this raises the given error again.
 
     The program has a ``Raises`` in place of a call that raised in the traced call.
+    call : the function, which takes NumPy data.
+    error : the error of the traced call.  Its type and text are compared.
     """
 
     ALWAYS = np.asarray(True)  # the result that a replay needs: the same error again
@@ -352,7 +390,8 @@ class Raises:
 def exit_line() -> str:
     """Return the user's expression that reads a value now, with its line: ``float() at f.py:3``.
 
-    The line is the nearest running line outside arraytape, which may belong to another library.
+    Messages about a guard contain it.  The line is the nearest running line outside arraytape, which may
+    belong to another library.
     """
     frame: FrameType | None = sys._getframe(1)
     name = ""
@@ -361,23 +400,31 @@ def exit_line() -> str:
         frame = frame.f_back
     name = name.strip("_").removeprefix("to_") if name.isidentifier() else "a look at a value"
     line = f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else "an unknown line"
-    return f"{EXITS.get(name, name)}() at {line}"
+    return f"{EXPRESSIONS.get(name, name)}() at {line}"
 
 
 def is_shaped(op: str) -> bool:
-    """Return True if the shapes of a call's results may depend on values."""
+    """Return True if the shapes of a call's results may depend on the values of its arguments."""
     return bool(facts_of(op).data_dependent_shape) or op in SHAPED or op.startswith(FOREIGN)
 
 
 def has_mask(key: Index) -> bool:
+    """Return True if an index contains a mask: the shape of x[key] then depends on values."""
     parts = key if type(key) is tuple else (key,)
     return any(getattr(getattr(part, "dtype", None), "kind", "") == "b" for part in parts)
 
 
-def called(function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-    """Call a function on NumPy data; NumPy's warnings are reported at the user's line."""
+def call_on_ndarrays(
+    function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]
+) -> Any:
+    """Call a function on NumPy data; NumPy's warnings are reported at the user's line.
+
+    Functions of arraytape's NumPy namespace warn at their own lines.  They first run as copies that
+    raise in place of a warning, because that is fast.  Only after such an error is the call repeated
+    with the warning.
+    """
     ours = getattr(function, "__globals__", None) is vars(numpy_namespace)
-    raw = noticing(function) if ours else function
+    raw = raising_on_warnings(function) if ours else function
     try:
         return raw(*args, **keywords)
     except TypeError as error:
@@ -387,16 +434,16 @@ def called(function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[
 
 
 @functools.cache
-def noticing(function: Callable[..., Any]) -> Any:
-    """Return a copy of a function that raises TypeError where NumPy would warn.
+def raising_on_warnings(function: Callable[..., Any]) -> Any:
+    """Return a copy of a function in which NumPy raises TypeError in place of a warning.
 
-    The module ``raw_calls`` explains the use of such functions.
+    The module ``raw_calls`` explains how.
     """
     return with_globals(function, NO_REGISTRY)
 
 
 def arrays_in(value: Any) -> list[Any]:
-    """Return the ndarrays in a nesting of tuples, lists and dicts."""
+    """Return the arrays in a nesting of tuples, lists and dicts, as a flat list."""
     kind = type(value)
     if kind in TRACED_TYPES:
         return [value]
@@ -410,7 +457,7 @@ def arrays_in(value: Any) -> list[Any]:
 def shares_memory(value: Any, data: list[Any]) -> bool:
     """Return True if a value may share memory with one of the arrays in ``data``.
 
-    Two arrays without a base own their memory, and so share none: no further check is needed.
+    Two arrays without a base own their memory, so they share none, and no further check is needed.
     """
     owns, kind = value.base is None, type(value)
     shares = np.may_share_memory if kind is np.ndarray else TRACED_TYPES[kind].base.shares

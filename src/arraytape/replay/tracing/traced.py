@@ -1,7 +1,8 @@
 """Traced data: the raw data of Arrays while a function is traced.
 
-A ``Traced`` holds a NumPy array and the node of the program that computes this array.  Operators, ufuncs
-and raw functions on traced data compute the value and add a node to the trace (``Trace.emit``).
+A ``Traced`` object holds an ndarray, and the node of the program that computes it.  Operators, ufuncs
+and raw functions on traced data compute their result as usual.  They also add a node to the trace
+(``Trace.emit``).
 """
 
 from __future__ import annotations
@@ -42,9 +43,12 @@ AS_IT_IS = frozenset((bool, complex, float, int, str, type(None), type(...), typ
 class Traced:
     """Raw data that adds each call on it to a trace.
 
-    node : the node of the program that computes the data.  value : the data, an ndarray.  In another
-    thread, or after the end of the trace, calls compute with the value, and are not added.
+    trace : the ``Trace``.
+    node : the node of the program that computes the data.
+    value : the data, an ndarray.
     base : the storage of the values: NumPy's, or that of a device in a subclass.
+
+    In another thread, or after the end of the trace, calls compute with the value, and are not added.
     """
 
     __slots__ = ("__weakref__", "node", "trace", "value")
@@ -73,11 +77,11 @@ class Traced:
         if method == "at" or not all(map(is_plain_operand, inputs)):
             return NotImplemented
         # With ``out``, NumPy writes the result to an ndarray of the user.  A program does not repeat
-        # that, so that ``looked_at`` adds a guard: a replay needs the same inputs.
+        # that, so that ``guarded_value`` adds a guard: a replay needs the same inputs.
         if "out" in options:
             if any(isinstance(x, Traced) for x in options["out"]):
                 return NotImplemented
-            return getattr(ufunc, method)(*map(looked_at, inputs), **options)
+            return getattr(ufunc, method)(*map(guarded_value, inputs), **options)
         pythons = ufunc.types[0].startswith("O")  # a ufunc that np.frompyfunc made
         if method == "__call__" and not pythons:
             return call_noted(ufunc.__name__, ufunc, *inputs, **options)
@@ -108,48 +112,50 @@ class Traced:
         return len(self.value)
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Any:
-        found = looked_at(self)
+        found = guarded_value(self)
         return found if dtype is None else found.astype(dtype)
 
     def __bool__(self) -> bool:
-        return bool(looked_at(self))
+        return bool(guarded_value(self))
 
     def __float__(self) -> float:
-        return float(looked_at(self))
+        return float(guarded_value(self))
 
     def __int__(self) -> int:
-        return int(looked_at(self))
+        return int(guarded_value(self))
 
     def __index__(self) -> int:
-        return operator.index(looked_at(self))
+        return operator.index(guarded_value(self))
 
     def __complex__(self) -> complex:
-        return complex(looked_at(self))
+        return complex(guarded_value(self))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Traced:
         return self  # no copy is needed, because nothing writes to traced data
 
     def __reduce__(self) -> Any:
-        return looked_at(self).__reduce__()
+        return guarded_value(self).__reduce__()
 
     def __repr__(self) -> str:
         return f"traced {self.value!r}"
 
 
-# Type of raw data that a trace can follow -> the type of traced data that stands in for it.
+# Type of raw data that a trace can follow -> the type of traced data that stands in for it.  A type for
+# CuPy's arrays is added by ``traced_on_device.enter_device_data``.
 TRACED_TYPES: dict[type, type[Traced]] = {np.ndarray: Traced}
 
 
 # --- values of traced data ----------------------------------------------------------------------------
 def untraced(x: Any) -> Any:
-    """Return the value of traced data, or plain data itself; unlike ``traced_value``, check nothing."""
+    """Return the value of traced data, or plain data itself; add no guard, and check no thread."""
     return x.value if isinstance(x, Traced) else x
 
 
 def traced_value(x: Any) -> Any:
-    """Return the value of traced data, or plain data itself.
+    """Return the value of traced data, or plain data itself, to compute with it outside of the trace.
 
-    If the data belongs to another open trace than this thread's, that trace has no program (``spoil``).
+    If the data belongs to an open trace of another thread, that trace misses the computation.  So its
+    call is not replayed.
     """
     if not isinstance(x, Traced):
         return x
@@ -160,27 +166,36 @@ def traced_value(x: Any) -> Any:
 
 
 def traced_values(value: Any) -> Any:
-    """Return arguments with values in place of traced data."""
-    return mapped_leaves(value, lambda x: integers(x) if type(x) is slice else traced_value(x))
+    """Return a nesting of arguments with ndarrays in place of traced data."""
+    return mapped_leaves(value, lambda x: plain_slice(x) if type(x) is slice else traced_value(x))
 
 
-def integers(key: slice) -> slice:
-    """Return a slice whose start, stop and step are ints or None; add a guard for each traced one."""
+def plain_slice(key: slice) -> slice:
+    """Return a slice whose start, stop and step are ints or None.
+
+    A traced start, stop or step is read, so that a guard is added for it.
+    """
     ends = key.start, key.stop, key.step
     if all(end is None or type(end) is int for end in ends):
         return key
     return slice(*[end if end is None else operator.index(end) for end in ends])
 
 
-def looked_at(x: RawArray | Traced) -> Any:
-    """Return the value of ``x``; if x is traced, add a guard, so that replays need the same value."""
+def guarded_value(x: RawArray | Traced) -> Any:
+    """Return the value of x for code that is not traced, such as ``float(x)``.
+
+    If x is traced, a guard is added: a replay needs the same value.
+    """
     if isinstance(x, Traced) and x.trace is ACTIVE.get():
-        return x.trace.look(x)
+        return x.trace.read_value(x)
     return traced_value(x)
 
 
 def is_plain_operand(x: Any) -> bool:
-    """Return True if an operand is traced data, an ndarray or a number; False for Arrays and batches."""
+    """Return True if traced data can compute with x: traced data, an ndarray or a number.
+
+    Return False for Arrays and for batched data, whose own operators must be called.
+    """
     return isinstance(x, Traced) or not (type(x) is Batched or hasattr(x, HANDLE))
 
 
@@ -193,9 +208,9 @@ def call_noted(
     device: Hashable | None = None,
     **keywords: Any,
 ) -> Any:
-    """Call a function on NumPy data, and add the call to the active trace, if there is one.
+    """Call a function on raw data, and add the call to the active trace, if there is one.
 
-    op : the name that the call has in the trace.
+    op : the name of the function in the program.
     """
     trace = ACTIVE.get()
     if trace is None:
@@ -203,8 +218,8 @@ def call_noted(
     hook = trace.hook
     if hook is None or gettrace() is not hook:
         return trace.emit(op, function, args, keywords)
-    # Suspend the trace function: it slows down each Python call, and functions on NumPy data use no
-    # Array.
+    # Suspend the trace function, which slows down each Python call.  It would find nothing here, because
+    # functions on NumPy data use no Array.
     settrace(None)
     try:
         return trace.emit(op, function, args, keywords)
@@ -213,7 +228,10 @@ def call_noted(
 
 
 def call_unseen(function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function whose calls of Python functions are not reported to the trace function."""
+    """Call a function without reports of the Python functions that it calls.
+
+    The function must use no Array and no state of the user's.
+    """
     trace = ACTIVE.get()
     hook = None if trace is None else trace.hook
     if hook is None or gettrace() is not hook:
@@ -226,7 +244,7 @@ def call_unseen(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def noted_function(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a wrapper of ``function`` whose calls are added to the active trace under this name."""
+    """Return a wrapper of ``function`` whose calls are added to the active trace under ``name``."""
     return functools.partial(call_noted, name, function)
 
 
@@ -245,23 +263,28 @@ def foreign_call(
 ) -> Any:
     """Call a function outside arraytape, and add the call to the active trace, if there is one.
 
-    In a trace, the function gets its arrays read-only, because programs assume that calls do not write.
+    In a trace, the function gets its arrays read-only, because no call of a program may write to its
+    arguments.
     """
     trace = ACTIVE.get()
     if trace is None:
         return function(*traced_values(args), **traced_values(keywords))
-    return trace.emit(trace.opaque(name), protected(function), args, keywords)
+    return trace.emit(trace.name_foreign(name), read_only_call(function), args, keywords)
 
 
 def method_call(name: str, x: Traced, *args: Any, **keywords: Any) -> Any:
-    """Call a method of ndarray on traced data."""
+    """Call the ndarray method ``name`` on traced data; ``item`` and ``tolist`` read the value."""
     if name in ("item", "tolist"):
-        return getattr(looked_at(x), name)(*args, **keywords)
+        return getattr(guarded_value(x), name)(*args, **keywords)
     return foreign_call(name, getattr(x.base.kind, name), (x, *args), keywords)
 
 
-def protected(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that calls ``function`` with read-only arrays, and without an active trace."""
+def read_only_call(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that calls ``function`` with read-only arrays, and without an active trace.
+
+    ``function`` is code outside arraytape.  Its inner calls must not be added to the program, which
+    contains the whole call.
+    """
 
     def call_protected(*args: Any, **keywords: Any) -> Any:
         given = [read_only(x) for x in args]
@@ -273,7 +296,7 @@ def protected(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 # --- operators of traced data -------------------------------------------------------------------------
-# Special methods, without underscores -> the names of NumPy's functions for the trace.
+# Special methods, without underscores -> the names of their calls in programs.
 BINARY = {
     "add": "add", "and": "bitwise_and", "eq": "equal", "floordiv": "floor_divide",
     "ge": "greater_equal", "gt": "greater", "le": "less_equal", "lshift": "bitwise_left_shift",
@@ -286,6 +309,12 @@ UNARY = {"abs": "abs", "invert": "bitwise_invert", "neg": "negative", "pos": "po
 
 
 def binary_operator(short: str, op: str, reflected: bool) -> Callable[[Traced, Any], Any]:
+    """Return a special method of traced data that adds its call to the active trace.
+
+    short : the operator's name in the module ``operator``, such as "add".
+    op : the name of the call in the program.
+    reflected : True for a method such as ``__radd__``, whose operands are exchanged.
+    """
     function = getattr(operator, {"and": "and_", "or": "or_"}.get(short, short))
 
     def binary_method(x: Traced, other: Any) -> Any:
@@ -300,6 +329,10 @@ def binary_operator(short: str, op: str, reflected: bool) -> Callable[[Traced, A
 
 
 def unary_operator(short: str, op: str) -> Callable[[Traced], Any]:
+    """Return an operator of traced data that adds a call of ``op`` to the program.
+
+    short : the operator's name in the module ``operator``.
+    """
     function = getattr(operator, short)
     return lambda x: call_noted(op, function, x)
 

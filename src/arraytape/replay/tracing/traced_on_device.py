@@ -1,7 +1,7 @@
 """Traced data on a device: its values are CuPy's arrays, and its calls are CuPy's.
 
-``enter_device_data`` registers the types of such data, so that functions with CuPy's data are traced.
-A trace may have data both on the host and on one device, with copies from the host to the device.
+``enter_device_data`` registers the types of such data, so that functions of CuPy's data are traced.  A
+trace may have data on the host and on one device, with copies from the host to the device.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .traced import (
     call_noted,
     call_unseen,
     foreign_call,
-    looked_at,
+    guarded_value,
     noted_function,
     traced_value,
     traced_values,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class DeviceNamespace(TracedNamespace):
-    """The raw namespace of a device's storage, whose calls are added to the trace.
+    """The raw functions of a device's storage, which add their calls to the trace.
 
     traced : the storage of the traced data.
     """
@@ -75,7 +75,11 @@ class DeviceNamespace(TracedNamespace):
 
 
 class DeviceStorage(TracedStorage):
-    """The storage of traced data whose values are data of ``base``, the storage of a device."""
+    """The storage of traced data whose values are on a device.
+
+    base : the storage of the values themselves, such as CuPy's.
+    kind : the type of the traced data, a subclass of ``Traced``.
+    """
 
     def __init__(self, base: Storage, kind: type[Traced]) -> None:
         self.base, self.kind = base, kind
@@ -117,7 +121,7 @@ class DeviceStorage(TracedStorage):
         return call_noted(name, attrgetter(name)(self.base.xp), *arguments, **keywords)
 
     def check_current(self, device: Hashable) -> None:
-        """Refuse a program that makes data on another device than the current one."""
+        """Refuse to replay a call that makes data on another device than CuPy's current device."""
         trace = ACTIVE.get()
         given = None if device is None else self.base.on(device)
         if trace is not None and given is not None and given != type(given)():
@@ -126,6 +130,11 @@ class DeviceStorage(TracedStorage):
     def asarray(
         self, value: Any, dtype: npt.DTypeLike | None, device: Hashable, copy: bool | None
     ) -> Any:
+        """Return ``value`` as traced data on the device, while a trace is active.
+
+        Traced data of the host is copied to the device by a call of the program.  Other data becomes a
+        constant on the device.
+        """
         trace = ACTIVE.get()
         if trace is None:
             return self.base.asarray(traced_values(value), dtype, device, copy)
@@ -143,7 +152,7 @@ class DeviceStorage(TracedStorage):
         with Setting(MAKING, None):
             made = call_unseen(self.base.asarray, traced_values(value), dtype, device, True)
         if type(value) is np.ndarray:  # a replay compares the user's ndarray with a copy
-            trace.foreign.append((value, value.copy(order="K")))
+            trace.users_arrays.append((value, value.copy(order="K")))
         return trace.traced(trace.constant(made), made)
 
     def copy(self, data: RawArray) -> Any:
@@ -171,7 +180,7 @@ class DeviceStorage(TracedStorage):
         return call_noted("arranged", self.base.arranged, data, like, rank)
 
     def host(self, data: RawArray) -> np.ndarray[Any, Any]:
-        found: np.ndarray[Any, Any] = looked_at(data)
+        found: np.ndarray[Any, Any] = guarded_value(data)
         return found if type(found) is np.ndarray else self.base.host(found)
 
     # --- reads, writes and checks of memory -------------------------------------------------------
@@ -210,20 +219,22 @@ class DeviceStorage(TracedStorage):
 
 
 def added_on_device(storage: Storage, x: RawArray, key: Index, value: RawArray) -> Any:
-    """Return a copy of x after ``x[key] += value``, where each occurrence of an index in key adds."""
+    """Return a copy of x after ``x[key] += value``; an index that occurs twice in ``key`` adds twice."""
     return storage.add_at(storage.copy(x), key, value)
 
 
 def device_state() -> Any:
-    """Return CuPy's settings that decide whether calls raise errors, which a graph cannot."""
+    """Return CuPy's error settings; calls that raise an error because of them cannot be in a graph."""
     cupyx: Any = sys.modules["cupyx"]
     return cupyx.geterr()
 
 
 def enter_device_data() -> None:
-    """Register CuPy's data as data that traces follow, if CuPy was imported and has a device.
+    """Register CuPy's arrays as data that traces follow, if CuPy was imported and has a device.
 
-    Raise Apart if the user's code captures a graph now, in which the host must not wait for values.
+    Raise Apart if the user's code captures a graph now: the host must not wait for values then, which a
+    trace does.  ``Function`` calls this before each search for a plan, because CuPy may be imported at
+    any time.
     """
     cupy: Any = sys.modules.get("cupy")
     kind = getattr(cupy, "ndarray", None) if "cupyx" in sys.modules else None

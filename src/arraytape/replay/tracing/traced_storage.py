@@ -1,6 +1,6 @@
-"""The storage of traced data: NumPy's raw functions, made to add each of their calls to the trace.
+"""The storage of traced data: NumPy's raw functions, each of which adds its call to the trace.
 
-While a function is traced, the context variable MAKING selects this storage also for new Arrays.
+While a function is traced, the context variable MAKING selects this storage for new Arrays, too.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from .traced import (
     Traced,
     call_noted,
     foreign_call,
-    looked_at,
+    guarded_value,
     noted_function,
-    protected,
+    read_only_call,
     traced_value,
     traced_values,
 )
@@ -51,8 +51,9 @@ UPLOAD = "upload"  # the op of a copy from the host to a device
 
 
 class TracedNamespace:
-    """NumPy's namespace, or a submodule such as linalg, with functions that add each call to the trace.
+    """NumPy's namespace, or a submodule such as linalg, whose functions add their calls to the trace.
 
+    base : the namespace.
     prefix : the prefix of the names of calls, such as "linalg.".
     """
 
@@ -110,7 +111,7 @@ class TracedNamespace:
 
 
 class TracedStorage(Storage):
-    """The functions on traced data: each calls NumPy's on the value, and notes the call in the trace."""
+    """The storage of traced data: it calls NumPy's functions and adds these calls to the trace."""
 
     name, kind, mixed = "traced", Traced, 1
     xp: Any = TracedNamespace(numpy_namespace)
@@ -146,7 +147,7 @@ class TracedStorage(Storage):
     def numpys_value(
         self, function: Callable[..., Any], args: tuple[Any, ...], keywords: Mapping[str, Any]
     ) -> Any:
-        return call_noted(f"np.{function.__name__}", protected(function), *args, **keywords)
+        return call_noted(f"np.{function.__name__}", read_only_call(function), *args, **keywords)
 
     # --- devices: traced data is on the host ------------------------------------------------------
     def devices(self) -> tuple[Any, ...]:
@@ -171,6 +172,11 @@ class TracedStorage(Storage):
     def asarray(
         self, value: Any, dtype: npt.DTypeLike | None, device: Hashable, copy: bool | None
     ) -> Any:
+        """Return ``value`` as traced data or, without an active trace, as an ndarray.
+
+        A user's ndarray becomes a constant, which replays compare with the ndarray.  With copy=False it
+        stays an ndarray.  Other data is copied to a constant.
+        """
         if type(value) is Traced:
             if dtype is None or value.dtype == dtype:
                 return value
@@ -221,7 +227,7 @@ class TracedStorage(Storage):
         return call_noted("arranged", arranged, data, order_in_memory(traced_value(like), rank))
 
     def host(self, data: RawArray) -> np.ndarray[Any, Any]:
-        found: np.ndarray[Any, Any] = looked_at(data)
+        found: np.ndarray[Any, Any] = guarded_value(data)
         return found
 
     def refuse_replay(self, data: Any, why: str) -> None:
@@ -255,9 +261,9 @@ class TracedStorage(Storage):
     def unless_none(self, mask: RawArray) -> Any:
         found = NUMPY.unless_none(traced_value(mask))
         # If no element is True, the caller omits the mask.  So a replay has to check, by the guard that
-        # ``looked_at`` adds, that again no element is True.
+        # ``guarded_value`` adds, that again no element is True.
         if found is None:
-            looked_at(call_noted("any", numpy_namespace.any, mask))
+            guarded_value(call_noted("any", numpy_namespace.any, mask))
         return found if found is None else mask
 
     def has_nan(self, data: RawArray) -> bool:
@@ -271,9 +277,9 @@ class TracedStorage(Storage):
 
 
 def moved_in_trace(data: Any, /, device: Hashable) -> Any:
-    """Return a copy of data on ``device``; add a move from the host to a device to the trace.
+    """Return a copy of data on ``device``; a copy from the host to a device is added to the trace.
 
-    A move to the host reads the values, so that the trace has no program.
+    A copy from a device to the host reads the values, so that the call is not replayed.
     """
     target = storage_at(device)
     if type(data) is Traced and target is not NUMPY and target.kind in TRACED_TYPES:
@@ -289,7 +295,7 @@ def copied(x: np.ndarray[Any, Any]) -> Any:
 
 @state_facts("add_at", continuous=True)
 def added_at(x: np.ndarray[Any, Any], key: Index, value: RawArray) -> Any:
-    """Return a copy of x after ``x[key] += value``, where each occurrence of an index in key adds."""
+    """Return a copy of x after ``x[key] += value``; an index that occurs twice in ``key`` adds twice."""
     return add_at(x.copy(order="K"), key, value)
 
 
@@ -300,7 +306,7 @@ def contiguous(x: np.ndarray[Any, Any]) -> Any:
 
 
 def inverse_again(x: RawArray, singular: RawArray) -> Any:
-    """Return the inverses of matrices, with a unit matrix for each singular one.
+    """Return the inverses of the matrices x, with a unit matrix for each singular one.
 
     singular : a mask with one element for each matrix.
     """
@@ -309,10 +315,10 @@ def inverse_again(x: RawArray, singular: RawArray) -> Any:
 
 @state_facts(continuous=True)
 def through_cholesky(g: RawArray | Traced, y: RawArray) -> Any:
-    """Return the cotangent of the matrix whose Cholesky factor is y, traced as one call of LAPACK.
+    """Return the cotangent of a positive definite matrix, from the cotangent g of its Cholesky factor y.
 
-    g : the cotangent of y.  Return None, so that the general rule is traced, if SciPy is missing or y is
-    small, batched or of a dtype without LAPACK routines.
+    The program calls LAPACK's routine for it.  Return None if SciPy is missing, or if y is small,
+    batched or of a dtype without such a routine.  The caller then traces the general rule.
     """
     if y.shape[-1] < factors.LEAST_KNOWN or y.ndim > 2 or libraries() is None:
         return None

@@ -11,6 +11,7 @@ from .results import ResultsError, read_results
 
 
 def main() -> int:
+    """Write the site that the command line asks for; return the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m arraytape.testing.dashboard",
         description="Write a site over asv's results: static pages that need no network.",

@@ -35,6 +35,7 @@ def number_with_unit(value: float | None, unit: str) -> str:
 
 
 def sparkline(values: Sequence[float | None], *, width: int = 150, height: int = 36) -> str:
+    """Return a small line of values as SVG, without axes; None in ``values`` is left out."""
     most = max((value for value in values if value is not None), default=0.0) or 1.0
     step = (width - 8) / max(1, len(values) - 1)
     points = [
@@ -53,9 +54,13 @@ def sparkline(values: Sequence[float | None], *, width: int = 150, height: int =
 
 
 def draw_graph(commits: Sequence[Commit], series: Sequence[Series], base: int) -> str:
+    """Return a graph of one benchmark as SVG: a line for each choice of its parameters.
+
+    base : the index of the commit that is compared with, at which a dashed line is drawn.
+    """
     values = [value for one in series for value in one.values if value is not None]
     unit = series[0].unit
-    height_of, ticks = axis(values)
+    height_of, ticks = vertical_axis(values)
     parts = [
         f'<svg class="graph" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">'
         f"<title>{escape(series[0].title)}</title>"
@@ -68,7 +73,7 @@ def draw_graph(commits: Sequence[Commit], series: Sequence[Series], base: int) -
             f"{escape(number_with_unit(tick, unit))}</text>"
         )
     for i, commit in enumerate(commits):
-        x, y = across(i, len(commits)), HEIGHT - BOTTOM
+        x, y = horizontal_position(i, len(commits)), HEIGHT - BOTTOM
         if i == base and len(commits) > 1:
             parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{y}" class="base"/>')
         parts.append(
@@ -76,11 +81,11 @@ def draw_graph(commits: Sequence[Commit], series: Sequence[Series], base: int) -
             f"{escape(commit.name)}</text>"
         )
     for i, one in enumerate(series):
-        parts.append(drawn(one, i, commits, height_of))
+        parts.append(draw_series(one, i, commits, height_of))
     return "".join(parts) + "</svg>"
 
 
-def axis(values: Sequence[float]) -> tuple[Callable[[float], float], list[float]]:
+def vertical_axis(values: Sequence[float]) -> tuple[Callable[[float], float], list[float]]:
     """Return the function from values to vertical positions, and the ticks of the axis."""
     low, high = min(values), max(values)
     span = HEIGHT - TOP - BOTTOM
@@ -92,33 +97,35 @@ def axis(values: Sequence[float]) -> tuple[Callable[[float], float], list[float]
             return HEIGHT - BOTTOM - span * (math.log10(value) - first) / decades
 
         return log_height, [10.0**power for power in range(first, last + 1)]
-    step = nice((high or 1.0) / 4)
+    step = round_tick((high or 1.0) / 4)
     count = max(1, math.ceil((high or 1.0) / step - 1e-9))
     return (lambda value: HEIGHT - BOTTOM - span * value / (step * count)), [
         step * i for i in range(count + 1)
     ]
 
 
-def nice(step: float) -> float:
-    """Round up to 1, 2, 2.5 or 5 times a power of ten."""
+def round_tick(step: float) -> float:
+    """Return the next greater number that is 1, 2, 2.5 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(step))
     return next(
         factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= step - 1e-12 * power
     )
 
 
-def across(i: int, count: int) -> float:
+def horizontal_position(i: int, count: int) -> float:
+    """Return the horizontal position of commit i of ``count`` commits."""
     width = WIDTH - LEFT - RIGHT - 40
     return LEFT + 20 + (width / 2 if count == 1 else width * i / (count - 1))
 
 
-def drawn(
+def draw_series(
     one: Series, number: int, commits: Sequence[Commit], height_of: Callable[[float], float]
 ) -> str:
+    """Return one series as SVG: a line, a point with a tooltip for each commit, and a legend."""
     colour = COLOURS[number % len(COLOURS)]
     dash = DASHES[number // len(COLOURS) % len(DASHES)]
     points = [
-        (across(i, len(commits)), height_of(value), commits[i], value)
+        (horizontal_position(i, len(commits)), height_of(value), commits[i], value)
         for i, value in enumerate(one.values)
         if value is not None
     ]

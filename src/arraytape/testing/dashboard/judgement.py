@@ -1,4 +1,4 @@
-"""Comparison of the newest commit with an earlier one: which figures are worse or better."""
+"""Comparison of the newest commit with an earlier one, the base: which figures are worse or better."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SLOWER, QUICKER = "slower", "quicker"
 
 
 class Change(NamedTuple):
-    """The change of a series from the base to the newest commit."""
+    """The change of a series from the base (the commit to compare with) to the newest commit."""
 
     series: Series
     base: float | None
@@ -50,16 +50,17 @@ class Tile(NamedTuple):
 
     @property
     def kind(self) -> str:
+        """The tile's kind of change: the worst of the kinds in ``changes``."""
         kinds = {change.kind for change in self.changes}
         return next((kind for kind in (GONE, WORSE, BETTER) if kind in kinds), SAME)
 
 
 def base_of(results: Results, wanted: str | None) -> int:
-    """Return the index of the commit to compare with.
+    """Return the index of the commit to compare with, the base.
 
-    ``wanted`` is the name or hash of that commit.  If ``wanted`` is None, the result is the last tagged
-    commit before the newest, or else the first commit.  Raise ResultsError if ``wanted`` was not
-    measured.
+    If ``wanted`` is None, the base is the last tagged commit before the newest, or else the first
+    commit.  Raise ResultsError if ``wanted`` was not measured.
+    wanted : the name or hash of a commit, or None.
     """
     earlier = results.commits[:-1]
     if wanted is not None:
@@ -72,7 +73,7 @@ def base_of(results: Results, wanted: str | None) -> int:
     return tagged[-1] if tagged else 0
 
 
-def noise(series: Series) -> float:
+def noise_limit(series: Series) -> float:
     """Return the relative difference up to which two values of a series count as equal."""
     if series.exact:
         return COUNT
@@ -80,18 +81,20 @@ def noise(series: Series) -> float:
 
 
 def change_of(series: Series, base: int) -> Change:
+    """Return the change of a series between the commit with the index ``base`` and the newest one."""
     before, now = series.values[base], series.values[-1]
     if now is None:
         return Change(series, before, now, GONE if before is not None else SAME)
     if before is None:
         return Change(series, before, now, NEW)
-    room = noise(series) * abs(before)
+    room = noise_limit(series) * abs(before)
     worse, better = (SLOWER, QUICKER) if series.unit == "seconds" else (WORSE, BETTER)
     kind = worse if now > before + room else better if now < before - room else SAME
     return Change(series, before, now, kind)
 
 
 def tiles_of(changes: Sequence[Change], base: int) -> Iterator[Tile]:
+    """Yield a tile for each headline of the series, in the order of their ranks."""
     groups: dict[tuple[int, str, str], list[Change]] = {}
     for change in changes:
         series = change.series
@@ -103,18 +106,18 @@ def tiles_of(changes: Sequence[Change], base: int) -> Iterator[Tile]:
             most = all(series.exact for series in present)
             count = len(present)
             how = "" if count == 1 else f"{'most' if most else 'mean'} of {count}"
-            values = [taken_together(present, i, most=most) for i in range(len(present[0].values))]
+            values = [combined_value(present, i, most=most) for i in range(len(present[0].values))]
             now = values[-1]
             assert now is not None
             yield Tile(headline, unit, how, values, group, values[base], now)
 
 
-def taken_together(series: Sequence[Series], at: int, *, most: bool) -> float | None:
+def combined_value(series: Sequence[Series], at: int, *, most: bool) -> float | None:
     """Return the greatest value of several series at the commit ``at``, or their geometric mean.
 
-    most : True for the greatest value, False for the mean.  Some series may have no value at the commit.
-    Then the mean at the newest commit is scaled by the change of the series that have values at both.
-    Return None if no series has values at both commits.
+    Some series may have no value at the commit.  Then the mean at the newest commit is scaled by the
+    change of the series that have values at both.  Return None if no series has values at both commits.
+    most : True for the greatest value, False for the mean.
     """
     pairs = [(one.values[at], one.values[-1]) for one in series]
     known = [(then, now) for then, now in pairs if then is not None and now is not None]

@@ -111,6 +111,10 @@ def write_site(
 
 
 def page(title: str, body: str) -> str:
+    """Return the HTML of a whole page.
+
+    body : the HTML inside ``<body>``.
+    """
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
@@ -120,8 +124,12 @@ def page(title: str, body: str) -> str:
 
 # --- the first page -------------------------------------------------------------------------------
 def first_page(results: Results, changes: Sequence[Change], base: int, title: str) -> str:
+    """Return the HTML of the overview: a verdict, tiles for headlines, and tables of changes.
+
+    base : the index of the commit to compare with.
+    """
     commits = results.commits
-    tiles = "".join(tile(one, commits[base]) for one in tiles_of(changes, base))
+    tiles = "".join(tile_html(one, commits[base]) for one in tiles_of(changes, base))
     parts = [
         f"<h1>{escape(title)}</h1>",
         f"<p>{commit_heading(commits[-1])} compared with {commit_heading(commits[base])}</p>",
@@ -133,12 +141,13 @@ def first_page(results: Results, changes: Sequence[Change], base: int, title: st
             "In seconds", [c for c in changes if c.kind in (SLOWER, QUICKER)], commits, base
         ),
         change_table("All", changes, commits, base),
-        f'<p class="small">{escape(about(results))}</p>',
+        f'<p class="small">{escape(measurement_notes(results))}</p>',
     ]
     return "\n".join(parts)
 
 
 def commit_heading(commit: Commit) -> str:
+    """Return the HTML of a commit's name and date."""
     day = datetime.fromtimestamp(commit.date / 1000, UTC).strftime("%Y-%m-%d %H:%M")
     return f"<b>{escape(commit.name)}</b> ({day})"
 
@@ -161,7 +170,7 @@ def verdict(changes: Sequence[Change], commits: int) -> str:
     return f'<p class="verdict {WORSE if bad else SAME}">{said}</p>'
 
 
-def tile(one: Tile, base: Commit) -> str:
+def tile_html(one: Tile, base: Commit) -> str:
     """Return the HTML of one headline benchmark: its value now and at the commit ``base``."""
     factor = None if not one.base else one.now / one.base
     compared = [change for change in one.changes if change.factor is not None]
@@ -181,6 +190,10 @@ def tile(one: Tile, base: Commit) -> str:
 
 
 def percent(factor: float | None) -> str:
+    """Return how much a value has changed, such as " (+12%)"; "" if that is unknown.
+
+    factor : the new value divided by the old one.
+    """
     if factor is None or not math.isfinite(factor):
         return ""
     if abs(factor - 1.0) < 0.005:
@@ -191,6 +204,7 @@ def percent(factor: float | None) -> str:
 def change_table(
     heading: str, changes: Sequence[Change], commits: Sequence[Commit], base: int
 ) -> str:
+    """Return the HTML of a table with a row for each change; "" without changes."""
     if not changes:
         return ""
     head = (
@@ -198,10 +212,11 @@ def change_table(
         f'<th class="n">{escape(commits[-1].name)}</th><th class="n">change</th><th></th></tr>'
     )
     ordered = changes if heading == "All" else sorted(changes, key=lambda c: -(c.factor or 0))
-    return f"<h2>{heading}</h2><table>{head}{''.join(map(row, ordered))}</table>"
+    return f"<h2>{heading}</h2><table>{head}{''.join(map(change_row, ordered))}</table>"
 
 
-def row(change: Change) -> str:
+def change_row(change: Change) -> str:
+    """Return the HTML of a table row that compares a benchmark's two values."""
     series = change.series
     return (
         f'<tr class="{change.kind}"><td><a href="benchmarks/{escape(series.benchmark)}.html">'
@@ -213,7 +228,7 @@ def row(change: Change) -> str:
     )
 
 
-def about(results: Results) -> str:
+def measurement_notes(results: Results) -> str:
     """Return sentences on the machine, and on how large a change counts as worse."""
     machine = results.machine
     known = [
@@ -230,6 +245,11 @@ def about(results: Results) -> str:
 
 # --- the pages of benchmarks ----------------------------------------------------------------------
 def benchmark_page(results: Results, changes: Sequence[Change], base: int) -> str:
+    """Return the HTML of one benchmark: a graph, and a table of all values.
+
+    changes : those of the benchmark's series, one for each choice of parameters.
+    base : the index of the commit to compare with.
+    """
     commits, series = results.commits, [change.series for change in changes]
     return "\n".join(
         [

@@ -1,4 +1,4 @@
-"""asv's results as series.
+"""asv's results, read as series: the values of one benchmark over the commits.
 
 A series belongs to one benchmark at one choice of its parameters, and has a value for each commit.
 """
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-SAVED = 2  # the version of asv's format for files of results
+ASV_FORMAT = 2  # the version of asv's format for files of results
 Values = Mapping[tuple[str, ...], float]
 
 
@@ -35,7 +35,11 @@ class Commit(NamedTuple):
 
 
 class Series(NamedTuple):
-    """One benchmark at one choice of its parameters; commits without a measurement have None."""
+    """One benchmark at one choice of its parameters; commits without a measurement have None.
+
+    parameters : the choice, as text.
+    exact, headline, rank : see ``testing.benchmarks.measures``.
+    """
 
     benchmark: str
     title: str
@@ -78,11 +82,11 @@ def read_results(folder: Path, *, machine: str | None = None, repo: Path | None 
     ResultsError
         When nothing was measured.
     """
-    benchmarks = loaded(folder / "benchmarks.json")
+    benchmarks = load_json(folder / "benchmarks.json")
     files = [
-        loaded(path) for path in sorted(folder.glob("*/*.json")) if path.name != "machine.json"
+        load_json(path) for path in sorted(folder.glob("*/*.json")) if path.name != "machine.json"
     ]
-    files = [file for file in files if file.get("version") == SAVED and file.get("results")]
+    files = [file for file in files if file.get("version") == ASV_FORMAT and file.get("results")]
     if machine is not None:
         files = [file for file in files if file["params"]["machine"] == machine]
     if not files:
@@ -112,7 +116,7 @@ def read_results(folder: Path, *, machine: str | None = None, repo: Path | None 
     return Results(about, [" ".join(place) for place, _ in rest], commits, series)
 
 
-def loaded(path: Path) -> dict[str, Any]:
+def load_json(path: Path) -> dict[str, Any]:
     """Load one of asv's JSON files, without the format's version if the file is benchmarks.json."""
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
