@@ -103,7 +103,7 @@ def is_in(function: Any) -> bool:
     """Return True if a ufunc or function of NumPy works on Arrays."""
     if isinstance(function, np.ufunc):
         return function in protocols.UFUNCS
-    if function in protocols.FACTS or function in protocols.COUNTERPARTS:
+    if function in protocols.RESULTS_WITHOUT_ARRAYS or function in protocols.COUNTERPARTS:
         return True
     try:
         protocols.op_of_numpy_function(function)

@@ -205,10 +205,10 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
             self.exits.append(LeftRecord(*record))
             if self.journal is None:
                 self.journal = Journal(self.followed, self.frames)
-            self.journal.left(record)
+            self.journal.note_exit(record)
         else:
             if self.journal is not None:
-                self.journal.note(record, len(self.records), depth=2)
+                self.journal.note_constants(record, len(self.records), depth=2)
             self.cusped = self.cusped or has_cusp(plan, record)
         if self.keeps_records:
             self.records.append(record)

@@ -1,10 +1,10 @@
-"""Tables of pandas and polars, as containers of columns of numbers and as arrays.  See README.md."""
+"""Let tables of pandas and polars be arguments of ``grad`` and ``asarray``.  See README.md."""
 
 from .._util.container_kinds import KINDS
 
 
 def holds_arrays(value: object) -> bool:
-    """Return True for a table of pandas that has a column of Arrays."""
+    """Return True if ``value`` is a table of pandas with a column that holds an Array."""
     kind = KINDS[type(value)]
     if kind is None or kind.as_array is None:
         return False

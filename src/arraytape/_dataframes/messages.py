@@ -1,4 +1,4 @@
-"""The error for columns that an Array cannot hold."""
+"""The error message for tables with columns that an Array cannot hold, such as texts."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .._util.errors import user_line
 def no_numbers(kind: str, others: Mapping[Any, Any], names: Sequence[Any]) -> TypeError:
     """Return the TypeError for a table with columns of text, dates or categories.
 
-    kind : the class of the table.  others : the dtypes of these columns, by name.  names : the names of
-    the columns of numbers.
+    kind : the class of the table, such as "DataFrame".  others : the dtypes of these columns, by name.
+    names : the names of the columns of numbers.
     """
     name, dtype = next(iter(others.items()))
     if kind == "Series":

@@ -1,4 +1,4 @@
-"""Columns of pandas tables that hold Arrays: an extension array, and its dtype.
+"""Let a column of a pandas table hold an Array: an extension array of pandas, and its dtype.
 
 ``grad(f)(table)`` calls f with a table whose floating-point columns are ``ArrayColumn``.  pandas
 selects, joins and computes with these columns by the methods of this class, so that a tape records
@@ -53,7 +53,7 @@ class ArrayDtype(ExtensionDtype):  # type: ignore[misc]  # pandas declares no ty
 
     _metadata = ("numpy_dtype",)
     _is_numeric = True
-    holds_array = True  # see ``holds_arrays``
+    holds_array = True  # the mark by which ``holds_arrays`` finds columns of Arrays
     na_value = np.nan
 
     def __init__(self, numpy_dtype: npt.DTypeLike = np.float64) -> None:
@@ -88,7 +88,10 @@ class ArrayDtype(ExtensionDtype):  # type: ignore[misc]  # pandas declares no ty
         return cls(name[:-1])
 
     def _get_common_dtype(self, dtypes: list[Any]) -> ArrayDtype | None:
-        """Return the dtype of columns of these dtypes joined together; None if one is not of numbers."""
+        """Return the dtype of the column that joins columns of ``dtypes``, for ``pd.concat``.
+
+        Return None if one of them is not a dtype of numbers.
+        """
         plain = [x.numpy_dtype if isinstance(x, ArrayDtype) else x for x in dtypes]
         if not all(isinstance(x, np.dtype) and x.kind in "iufc" for x in plain):
             return None
@@ -117,7 +120,7 @@ class ArrayColumn(ExtensionArray):  # type: ignore[misc]
         return ArrayDtype(self._array.dtype)
 
     def __getattr__(self, name: str) -> Any:
-        """Raise the error for a method of arrays that columns of pandas lack, such as ``sum``."""
+        """Raise AttributeError for an attribute that columns lack, such as ``sum``, with advice."""
         advice = ""
         if not name.startswith("_") and hasattr(np.ndarray, name):
             advice = f": take the Array, column.to_numpy().{name} [at {user_line()}]"
@@ -169,7 +172,7 @@ class ArrayColumn(ExtensionArray):  # type: ignore[misc]
         return namespace().asarray(self._array, copy=copy or None)
 
     def astype(self, dtype: Any, copy: bool = True) -> Any:
-        """Convert the column; one of NumPy's floating-point dtypes keeps it on the tape."""
+        """Convert the column to another dtype; tapes follow a conversion to a floating-point dtype."""
         wanted = pd.api.types.pandas_dtype(dtype)
         if isinstance(wanted, ArrayDtype):
             wanted = wanted.numpy_dtype
@@ -235,7 +238,7 @@ class ArrayColumn(ExtensionArray):  # type: ignore[misc]
 
     @classmethod
     def _from_factorized(cls, values: np.ndarray[Any, Any], original: ArrayColumn) -> ArrayColumn:
-        """Return for each of ``values`` the first element of the column that is equal to it.
+        """Return a column of the numbers ``values``, taken from equal elements of ``original``.
 
         So a tape follows the result, which pandas uses as group keys or categories.
         """
@@ -268,10 +271,10 @@ class ArrayColumn(ExtensionArray):  # type: ignore[misc]
         return type(self)(namespace().reshape(found, (1,))) if keepdims else found
 
     def _groupby_op(self, *, how: str, ngroups: int, ids: Any, **options: Any) -> Any:
-        """Return the standard deviation of each group, or a cumulative sum or the like within groups.
+        """Compute "std" of each group of rows, or a cumulative sum or product within each group.
 
-        ids : for each row, the number of its group, or a negative number.  Raise NotImplementedError for
-        other reductions, which makes pandas compute them by ``_reduce``.
+        how : the name of the function.  ids : for each row, the number of its group, or a negative
+        number.  Raise NotImplementedError for other functions, which makes pandas call ``_reduce``.
         """
         if how in BY_GROUPS:
             raise NotImplementedError
@@ -294,7 +297,10 @@ def unwrap_column(value: Any) -> Any:
 
 
 def wrap_column(found: Any) -> Any:
-    """Return the result of an op as pandas expects it: a column of numbers, or NumPy's booleans."""
+    """Return the result of an op on columns as pandas expects it.
+
+    An Array of numbers becomes a column, an Array of booleans NumPy data.
+    """
     if not isinstance(found, Array) or not found.ndim:
         return found
     return ArrayColumn(found) if found.dtype.kind in "fc" else np.asarray(found)
@@ -305,7 +311,7 @@ def wrap_columns(found: Any) -> Any:
 
 
 def untracked_values(column: ArrayColumn) -> np.ndarray[Any, Any]:
-    """Return the values as NumPy data that no tape records as an untracked conversion.
+    """Return the values of a column as NumPy data, without a warning about an untracked conversion.
 
     Callers use the values only to choose elements, as for sorting, so no derivative is lost.
     """
@@ -313,7 +319,7 @@ def untracked_values(column: ArrayColumn) -> np.ndarray[Any, Any]:
 
 
 def no_recorded_method(name: str) -> TypeError:
-    """Return the TypeError for a pandas method whose derivative is unknown, or unknown for NaN."""
+    """Return the TypeError for a method of pandas that cannot be computed on a column of Arrays."""
     return TypeError(
         "take the column by .to_numpy(), and compute with functions of arraytape or NumPy: no "
         f"derivative is known of pandas' {name} of this column [at {user_line()}]"
@@ -324,9 +330,10 @@ TABLES = (pd.Series, pd.Index, pd.DataFrame)
 
 
 def column_operator(function: Callable[..., Any], swapped: bool = False) -> Callable[..., Any]:
-    """Return a method of ArrayColumn that computes ``function`` of the Arrays.
+    """Return a method of ArrayColumn for an operator, such as ``__add__``.
 
-    swapped : True for a reflected operator, whose second operand is the column.
+    function : computes the operator on Arrays.  swapped : True for a reflected operator such as
+    ``__radd__``, whose second operand is the column.
     """
 
     def operate(self: ArrayColumn, *others: Any) -> Any:

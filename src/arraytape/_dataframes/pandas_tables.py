@@ -1,4 +1,7 @@
-"""The tables of pandas: how a DataFrame or Series is taken apart into its columns of numbers."""
+"""Register DataFrame and Series of pandas as containers whose leaves are their columns of numbers.
+
+They can be converted to arrays, too.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from .pandas_columns import ArrayColumn
 
 
 def numbers_of(series: pd.Series) -> Any:
-    """Return a column's Array if it holds one, else a NumPy array with NaN for missing numbers."""
+    """Return the Array that a Series of numbers holds, or a NumPy array with NaN for missing numbers."""
     if isinstance(series.array, ArrayColumn):
         return series.array._array
     values = series.to_numpy()
@@ -25,7 +28,7 @@ def numbers_of(series: pd.Series) -> Any:
 
 
 def column_of(part: Any, series: pd.Series) -> Any:
-    """Return ``part`` as new data for the column ``series``, or None if it is no array of its shape."""
+    """Return ``part`` as the data of a column that replaces ``series``; None if the shapes differ."""
     if isinstance(part, Array | np.ndarray) and part.shape == series.shape:
         return ArrayColumn(part) if isinstance(part, Array) else part
     return None
@@ -33,7 +36,7 @@ def column_of(part: Any, series: pd.Series) -> Any:
 
 # --- nestings -------------------------------------------------------------------------------------
 def columns_by_key(table: pd.DataFrame) -> dict[Any, pd.Series]:
-    """Return the columns by their names, or by their positions if two have the same name."""
+    """Return a dict of the columns of a table by name, or by position if two have the same name."""
     names = table.columns if table.columns.is_unique else range(table.shape[1])
     return {name: table.iloc[:, i] for i, name in enumerate(names)}
 
@@ -44,7 +47,10 @@ def flatten_frame(table: pd.DataFrame) -> tuple[dict[Any, Any], pd.DataFrame]:
 
 
 def unflatten_frame(table: pd.DataFrame, parts: Mapping[Any, Any]) -> Any:
-    """Return the table with ``parts`` as columns, or ``dict(parts)`` if a part is no column."""
+    """Return the table with other columns of numbers, for example with gradients in place of values.
+
+    parts : the columns by name.  Return ``dict(parts)`` if one of them has not the shape of a column.
+    """
     columns = columns_by_key(table)
     found = {name: column_of(part, columns[name]) for name, part in parts.items()}
     if any(column is None for column in found.values()):
@@ -54,7 +60,7 @@ def unflatten_frame(table: pd.DataFrame, parts: Mapping[Any, Any]) -> Any:
         pd.Series(found[name], table.index, copy=False) if name in found else column
         for name, column in columns.items()
     ]
-    made = table._constructor(dict(enumerate(taken)), table.index, copy=False)  # of its class
+    made = table._constructor(dict(enumerate(taken)), table.index, copy=False)  # a subclass, too
     made.columns, made.attrs = table.columns, table.attrs
     return made
 
@@ -64,7 +70,10 @@ def flatten_series(series: pd.Series) -> tuple[Sequence[Any], pd.Series]:
 
 
 def unflatten_series(series: pd.Series, parts: Sequence[Any]) -> Any:
-    """Return the Series with the data ``parts[0]``, or ``parts[0]`` alone if it has another shape."""
+    """Return a Series like ``series`` with the data ``parts[0]``.
+
+    Return ``parts[0]`` itself if it has another shape, and ``series`` if there is no part.
+    """
     if not parts:
         return series
     column = column_of(parts[0], series)
@@ -90,7 +99,10 @@ def series_as_array(series: pd.Series) -> Any:
 
 
 def frame_as_array(table: pd.DataFrame) -> Any:
-    """Return a table of numbers as one array of shape (rows, columns)."""
+    """Return a table of numbers as one array, shaped (rows, columns).
+
+    Raise TypeError for tables with other columns.
+    """
     others = {name: x for name, x in table.dtypes.items() if not is_numeric_dtype(x)}
     if others:
         raise no_numbers("DataFrame", others, [name for name in table if name not in others])
@@ -104,7 +116,10 @@ def frame_as_array(table: pd.DataFrame) -> Any:
 
 
 def frame_of_columns(x: Array, index: pd.Index | None) -> pd.DataFrame:
-    """Return a table whose columns hold the columns of an Array of two dimensions."""
+    """Return a table whose columns hold the columns of x, an Array of two dimensions.
+
+    index : the table's row labels; None numbers them.
+    """
     return pd.DataFrame({i: ArrayColumn(x[:, i]) for i in range(x.shape[1])}, index=index)
 
 

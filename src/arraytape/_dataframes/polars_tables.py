@@ -1,4 +1,4 @@
-"""The tables of polars: how a DataFrame or Series is taken apart into its columns of numbers.
+"""Register DataFrame and Series of polars as containers whose leaves are their columns of numbers.
 
 A table of polars cannot hold Arrays.  If the numbers of a Series are replaced by an Array, the result is
 the Array itself.  For a DataFrame the result is a dict of its columns.
@@ -56,7 +56,10 @@ def frame_as_array(table: pl.DataFrame) -> Any:
 
 
 def stream_of_columns(values: np.ndarray[Any, Any], schema: Any) -> Any:
-    """Return Arrow's stream of a column, or of a table if ``values`` has two dimensions."""
+    """Return an Arrow stream of ``values``, as one column or, for two dimensions, as a table.
+
+    schema : the schema that the consumer requested, or None.
+    """
     table = pl.DataFrame(values) if values.ndim == 2 else pl.Series(values)
     return table.__arrow_c_stream__(schema)
 

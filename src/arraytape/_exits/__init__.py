@@ -1,1 +1,1 @@
-"""Untracked conversions: values that left a tape and came back as constants.  See README.md."""
+"""Find gradients that lack a part because a value was converted, as by ``float(x)``.  See README.md."""

@@ -1,9 +1,10 @@
-"""The interpretation of calls: the user's functions are entered, and other functions follow rules.
+"""Interpret calls in the user's code, to find out which converted values their results may contain.
 
-Call stacks are known at conversions of values to untracked data ("exits") and at the constants that
-later ops get ("entries"): they show functions that ran in a call, and these are interpreted.  If there
-are none, the user's functions that may be called are interpreted on the arguments.  Any other function
-has a rule by its name, or the general rule ``of_all``: the result has the taint of all arguments.
+Functions of the user are interpreted on the arguments of the call.  Call stacks, which were noted at
+conversions ("exits") and at ops that later got a constant ("entries"), show which functions ran.  If
+there is none, all functions that the expression may evaluate to are interpreted.
+Functions of libraries are not interpreted.  A function may have a rule for its name.  Others have the
+general rule ``of_all``: the result has the taint (bits of converted values) of all arguments.
 
 Results and arguments are Values: sets of the objects (``Thing``) that an expression may evaluate to.
 """
@@ -51,11 +52,11 @@ from .known_names import (
 )
 from .objects import ANY, KEYS, KNOWN, NOTHING, Channel, Thing, Value, taint_of
 from .scopes import Scope
-from .sources import FOLDED, FUNCTIONS, tree_of_code
+from .sources import COMPREHENSIONS, FUNCTIONS, tree_of_code
 
 # Functions that print, warn or log.  Their arguments go to streams, handlers and lists of warnings.
 OUTPUTS = words("print warn warn_explicit debug info warning error exception critical log")
-STREAMS = {  # a context manager of ``contextlib`` -> the attribute of ``sys`` that it replaces
+STREAMS = {  # from a context manager of ``contextlib`` to the attribute of ``sys`` that it replaces
     "redirect_stdout": "stdout",
     "redirect_stderr": "stderr",
 }
@@ -64,9 +65,9 @@ STREAMS = {  # a context manager of ``contextlib`` -> the attribute of ``sys`` t
 class Arguments(NamedTuple):
     """The function and arguments of a call.
 
-    node : the expression of the call.  name : the function's name in the call, after the last dot, or
-    "".  owner : the possible objects before that dot.  functions : the objects that may be called.
-    positional, keywords : the possible values of each argument.
+    node : the expression of the call.  name : the called name: "f" for ``x.f(y)`` and ``f(y)``, or ""
+    for other expressions.  owner : the possible objects x.  functions : the objects that may be called.
+    positional, keywords : the possible objects of each argument.
     """
 
     node: ast.Call
@@ -83,9 +84,9 @@ class Arguments(NamedTuple):
 
     @property
     def carried(self) -> list[Value]:
-        """Return the arguments whose values may be part of the result.
+        """Return the values of the arguments that may be part of the result.
 
-        Leave out arguments that only select elements, such as indices and sort keys.
+        Arguments that only select elements, such as indices and sort keys, are left out.
         """
         steering = STEERING.get(self.name, ())
         found = [v for i, v in enumerate(self.positional) if i not in steering]
@@ -100,7 +101,10 @@ class Arguments(NamedTuple):
 class Calls(Interpreter):
     """The interpreter of the user's code, with the methods that interpret calls.
 
-    borders : the calls in the user's code in which a library's function converted a value.
+    ``given`` is the Arguments of a call, ``scope`` has the variables at the call, and ``spot`` is the
+    source location of the call.
+
+    borders : the source locations of calls in which a library's function converted a value.
     databases : dict from SQL cursors to the connections that created them.
     """
 
@@ -131,10 +135,9 @@ class Calls(Interpreter):
         return found
 
     def is_by_key(self, given: Arguments) -> bool:
-        """Return True if a call sorts by ``key=`` and only the key function converts values.
+        """Return True if a call such as ``sorted(xs, key=f)`` converts values only in the function f.
 
-        The key function's results determine the order of the elements, and are no part of the call's
-        result.
+        The results of f determine the order of the elements, and are no part of the call's result.
         """
         if given.name not in ORDERED or "key" not in given.keywords:
             return False
@@ -143,9 +146,9 @@ class Calls(Interpreter):
 
     @staticmethod
     def only_steers(given: Arguments) -> bool:
-        """Return True if the arguments of a call only select its result, as in ``copysign(1.0, x)``.
+        """Return True if converted values only select the result of a call, as in ``copysign(1.0, x)``.
 
-        All other arguments are constants, so that a value which the call converts is not in the result.
+        The arguments that may be part of the result are all constants.
         """
         steering = STEERING.get(given.name, ())
         others = [value for i, value in enumerate(given.positional) if i not in steering]
@@ -187,14 +190,15 @@ class Calls(Interpreter):
 
     # --- functions that run -----------------------------------------------------------------------
     def seen_to_run(self, given: Arguments, spot: Spot, scope: Scope) -> tuple[Value, bool]:
-        """Interpret the functions that ran in the call at ``spot``, as known from call stacks.
+        """Interpret the functions that, by the noted call stacks, ran in the call at ``spot``.
 
-        Return their results, and True if one of the functions is the called one, not a callback.
+        Return the union of their results, and True if one of them is the called function itself, and not
+        a callback that a library called.
         """
         found, known = NOTHING, False
         for code, place in self.callees.get(spot, {}).items():
             tree = tree_of_code(code)
-            if tree is None or code.co_name in FOLDED or isinstance(tree, ast.Module):
+            if tree is None or code.co_name in COMPREHENSIONS or isinstance(tree, ast.Module):
                 continue
             direct = self.is_direct(given, code) and code.co_name not in ENTERED
             direct = direct and not self.is_called_back(spot)
@@ -208,9 +212,10 @@ class Calls(Interpreter):
                 if code.co_freevars and tree not in self.scopes:
                     outer = Scope(code.co_filename, outer)
                     self.bind_free_names(outer, code)
-            handed = given if direct else self.handed_on(given)
+            handed = given if direct else self.callback_arguments(given)
             if direct and code.co_name != "__call__" and (held := held_by(given.functions)):
-                handed = all_to_each(given._replace(rest=given.rest | held))  # of functools.partial
+                # The called object is a functools.partial, which passes on its own arguments.
+                handed = all_to_each(given._replace(rest=given.rest | held))
             result = self.inline(tree, outer, handed, me, spot, scope, code)
             made = code.co_name in ("__init__", "__post_init__") and given.name != code.co_name
             if not is_key(tree, given):
@@ -219,9 +224,10 @@ class Calls(Interpreter):
         return found, known
 
     def run_by_operator(self, node: ast.expr, scope: Scope) -> Value:
-        """Interpret the user's methods that an operator, property or f-string calls; return results.
+        """Interpret the user's methods that ran for an operator, property or f-string.
 
-        node : the expression with the operator, property or f-string.
+        node : the expression with the operator, property or f-string.  Return the union of the methods'
+        results.
         """
         values = NOTHING.union(*self.evaluate_each(subexpressions(node), scope))
         values |= self.elements_in(values)
@@ -238,19 +244,21 @@ class Calls(Interpreter):
         self.seen_to_run(implicit_call(target, "__set__", me, given=given), spot, scope)
 
     def know_free_names(self, tree: ast.AST, given: Arguments) -> None:
-        """Set ``scopes[tree]``, the scope in which the function ``tree`` finds its free variables.
+        """Note the scope in which a function that ran finds its free variables, in ``scopes[tree]``.
 
-        That scope is known only if the function is among the called ones (``given.functions``).
+        Call stacks show only the code of a function.  Its scope is known if the function, whose syntax
+        tree is ``tree``, is one of the objects that the expression may call.
         """
         for thing in given.functions:
             if thing.closure is not None and thing.closure[0] is tree:
                 self.scopes[tree] = thing.closure[1]
 
-    def handed_on(self, given: Arguments) -> Arguments:
-        """Return the Arguments with which a library's function calls the callbacks in ``given``.
+    def callback_arguments(self, given: Arguments) -> Arguments:
+        """Return the Arguments with which a library function calls its callbacks.
 
-        ``map``, ``filter`` and ``reduce`` pass elements of their arguments.  Other functions may pass
-        any of their arguments, or a part of one.
+        given : the call of the library function, such as ``map(f, xs)``.  ``map``, ``filter`` and
+        ``reduce`` pass elements of their arguments to f.  Other functions may pass any argument, or a
+        part of one.
         """
         name, sources = given.name, given.positional[1:]
         if name in ("map", "filter") and sources:
@@ -263,10 +271,10 @@ class Calls(Interpreter):
 
     @staticmethod
     def is_direct(given: Arguments, code: CodeType) -> bool:
-        """Return True if the call ``given`` runs ``code`` itself, False if another function calls it.
+        """Return True if ``code`` is the function that the expression calls, False if it is a callback.
 
-        For example, ``map`` calls back a user's function.  Compiled functions have no frames, so the
-        answer is a guess by names.
+        For example, ``map(f, xs)`` calls back f.  Compiled functions such as ``map`` have no frames, so
+        the answer is a guess by names.
         """
         if code.co_name in (given.name, "__init__", "__call__", "wrapper", "wrapped", "inner"):
             return True
@@ -279,13 +287,16 @@ class Calls(Interpreter):
         return not builtin and not callbacks
 
     def is_called_back(self, spot: Spot) -> bool:
-        """Return False; a subclass returns True if a library called the functions run at ``spot``."""
+        """Return True if a library called the user's functions that ran in the call at ``spot``.
+
+        This is so only in OpaqueFlow, which overrides the method.
+        """
         return False
 
     def self_of(self, given: Arguments, code: CodeType, scope: Scope) -> Value:
         """Return the objects that may be ``self`` or ``cls`` in a function that ran in a call.
 
-        code : the code of the function.  given : the call.
+        code : the code of the function.
         """
         if code.co_name in ("__init__", "__new__", "__post_init__") and code.co_name != given.name:
             made = self.instance(given, scope)
@@ -302,7 +313,7 @@ class Calls(Interpreter):
         return NOTHING.union(*given.all, given.owner) or given.functions
 
     def instance(self, given: Arguments, scope: Scope) -> Value:
-        """Return the instance that a call of a class creates."""
+        """Return a new object for the instance that a call of a class creates, without ``__init__``."""
         made = self.object_made(given.node, scope, kind="instance")
         for thing in made:
             thing.is_whole = all(map(is_plain_class, given.functions))
@@ -314,7 +325,10 @@ class Calls(Interpreter):
         return made
 
     def call_of(self, thing: Thing, given: Arguments, spot: Spot, scope: Scope) -> Value | None:
-        """Interpret a call of ``thing``; return the result, or None if ``thing`` is not the user's."""
+        """Interpret a call of ``thing``, a function, class or instance; return the possible results.
+
+        Return None if the user did not define ``thing``, so that it cannot be interpreted.
+        """
         if self.only_seen:
             return None
         if thing.closure is not None:
@@ -345,7 +359,10 @@ class Calls(Interpreter):
         return NOTHING.union(*known) if known else None
 
     def construct(self, thing: Thing, given: Arguments, spot: Spot, scope: Scope) -> Value:
-        """Interpret the constructor of the user's class, and return the instance."""
+        """Interpret a call of a class of the user, and return the object for the instance.
+
+        thing : the class, whose ``__init__`` is interpreted.
+        """
         made = self.instance(given, scope)
         names = fields_of(thing)
         for one in made:
@@ -360,9 +377,9 @@ class Calls(Interpreter):
         return made
 
     def supers_of(self, value: Value) -> Value:
-        """Return the objects that ``super()`` returns in a method of ``value``.
+        """Return the objects that ``super()`` returns in a method whose ``self`` is in ``value``.
 
-        They have the fields of ``value``, and the methods of the classes that follow the method's class.
+        They have the fields of ``self``, and the methods of the classes that follow the method's class.
         """
         tree, found = self.running[-1], set()
         for thing in value:
@@ -408,7 +425,10 @@ class Calls(Interpreter):
         self.add_field(thing, ANY, given.rest)
 
     def inherited(self, thing: Thing, name: str, node: ast.AST, scope: Scope) -> Value:
-        """Return an attribute from the class of ``thing``: a bound method or a property's value."""
+        """Return what the class of ``thing`` gives for the attribute ``name``.
+
+        That is a bound method, or the value of a property.
+        """
         found: set[Thing] = set()
         for one in thing.fields.get("<class>", NOTHING) if not thing.bases else thing.bases:
             found |= self.of_class(one, name)
@@ -424,17 +444,18 @@ class Calls(Interpreter):
             if isinstance(member, staticmethod | FunctionType):
                 found |= self.existing_object(unbound(member))
             elif member is not None and hasattr(member, "__get__") and not callable(member):
-                return self.got_by(member, thing, node, scope)
+                return self.read_descriptor(member, thing, node, scope)
             elif member is not None and not hasattr(member, "__get__"):
                 found |= self.existing_object(member)
             for one in self.existing_object(of):
                 found |= one.fields.get(f".{name}", NOTHING) if one is not thing else NOTHING
         return frozenset(self.bound_to(one, thing) for one in found)
 
-    def got_by(self, member: Any, thing: Thing, node: ast.AST, scope: Scope) -> Value:
-        """Return the result of ``member.__get__(thing)``: ``member`` is a descriptor in thing's class.
+    def read_descriptor(self, member: Any, thing: Thing, node: ast.AST, scope: Scope) -> Value:
+        """Interpret the read of an attribute whose class holds a descriptor; return the result.
 
-        A descriptor of a library returns a new object with the taint of ``thing``.
+        member : the descriptor.  thing : the object.  Python calls ``member.__get__(thing)``.  A
+        descriptor of a library returns a new object with the taint of ``thing``.
         """
         getter = getattr(member, "func", None)
         if isinstance(getter, FunctionType):
@@ -464,7 +485,7 @@ class Calls(Interpreter):
         return self.call_each(methods, arguments, spot_at(node, scope), scope)
 
     def of_class(self, thing: Thing, name: str) -> Value:
-        """Return attribute ``name`` of a class that the analysed code defines, or of its bases."""
+        """Return the attribute ``name`` of the class ``thing`` or its bases, from the analysed code."""
         found = thing.fields.get(f".{name}", NOTHING)
         if found:
             return found
@@ -478,9 +499,9 @@ class Calls(Interpreter):
         return found
 
     def bound_to(self, thing: Thing, me: Thing) -> Thing:
-        """Return a class's function as a method of the instance ``me``.
+        """Return ``thing``, an attribute of a class, as the instance ``me`` sees it.
 
-        Static methods, classes and data are returned unchanged.
+        A function becomes a bound method.  Static methods, classes and data are returned unchanged.
         """
         closure = thing.closure
         if closure is None or isinstance(closure[0], ast.ClassDef) or isinstance(me.actual, type):
@@ -513,10 +534,12 @@ class Calls(Interpreter):
         self, tree: ast.AST, outer: Scope, given: Arguments, me: Value, spot: Spot, scope: Scope,
         code: CodeType | None = None,
     ) -> Value:  # fmt: skip
-        """Interpret a function's body on the arguments of a call, and return its result.
+        """Interpret a function's body on the arguments of a call, and return its possible results.
 
-        Beyond DEPTH nested calls, or RECURSION calls of one function, do not enter the function: its
-        result has the taint of all arguments.
+        tree : the function.  outer : the scope around it.  me : the possible ``self``.
+        spot : the source location of the call.  scope : the scope of the caller.
+        Beyond DEPTH nested calls, or RECURSION calls of one function, the function is not entered.  Its
+        result then has the taint of all arguments.
         """
         if self.running.count(tree) > RECURSION or len(self.running) >= DEPTH:
             return self.object_made(given.node, scope, taint_of([*given.all, me]))
@@ -560,7 +583,10 @@ class Calls(Interpreter):
     def gather(
         self, scope: Scope, parameter: ast.arg, values: dict[Any, Value], given: Arguments
     ) -> None:
-        """Bind the parameter ``*args`` or ``**kwargs`` to a new tuple or dict of ``values``."""
+        """Bind the parameter ``*args`` or ``**kwargs`` to a new tuple or dict of ``values``.
+
+        scope : the scope of the called function.  given : the call, for elements at unknown positions.
+        """
         made = self.object_made(parameter, scope)
         for thing in made:
             for key, value in values.items():
@@ -571,23 +597,24 @@ class Calls(Interpreter):
 
     # --- functions that do not run ----------------------------------------------------------------
     def unknown_function(self, given: Arguments, scope: Scope) -> Value:
-        """Return the result of a call whose function is not interpreted.
+        """Return the possible results of a call whose function is not interpreted.
 
-        The function's name selects a rule.  A function without a rule may return anything that is made
-        of its arguments (``of_all``).
+        The function's name selects a rule.  A function without a rule may return anything that is
+        computed from its arguments (``of_all``).
         """
         if given.name in OUTPUTS:
-            self.put_out(given, scope)
-        for known in (self.listener, self.of_name, self.progress, self.moved_elements):
+            self.taint_outputs(given, scope)
+        for known in (self.of_listener, self.of_name, self.progress, self.moved_elements):
             found = known(given, scope)
             if found is not None:
                 return found
         return self.of_all(given, scope)
 
     def of_name(self, given: Arguments, scope: Scope) -> Value | None:
-        """Return the result of a function with a rule in STEPS or BY_NAME; None for other functions.
+        """Return the result of a call whose function is in STEPS or BY_NAME; None for other functions.
 
-        Functions in STEPS have the derivative 0, so their results carry no taint.
+        Functions in STEPS have the derivative 0, so that no part of a gradient is lost in them.  Their
+        results have no taint.  BY_NAME has methods that interpret one function each.
         """
         if given.name in STEPS and self.is_step(given):
             return self.object_made(given.node, scope)
@@ -632,9 +659,9 @@ class Calls(Interpreter):
         return KNOWN
 
     def moved_elements(self, given: Arguments, scope: Scope) -> Value | None:
-        """Return the result of a function or method that reads or stores a container's elements.
+        """Interpret a call that reads or stores elements of a container, and return its result.
 
-        The result is None for other functions.
+        Return None for other functions.
         """
         name, node, method, carried = given.name, given.node, given.is_method, given.carried
         if leads_outside(given.functions, name):  # ``shutil.copy`` is not the ``copy`` in SAME
@@ -674,7 +701,7 @@ class Calls(Interpreter):
         return self.grouped(given, scope) if name == "groupby" and not given.rest else None
 
     def zipped(self, given: Arguments, scope: Scope) -> Value:
-        """Return the iterable of ``zip``, also of ``zip(*rows)``."""
+        """Return the object for the iterator of ``zip(a, b)`` or ``zip(*rows)``."""
         parts = [self.elements_in(value) for value in given.positional]
         made = self.iterable_of_tuples(given.node, scope, parts)
         for thing in self.elements_in(made) if given.rest else NOTHING:
@@ -684,9 +711,8 @@ class Calls(Interpreter):
     def of_all(self, given: Arguments, scope: Scope, more: Value = NOTHING) -> Value:
         """Apply the general rule for functions that are not interpreted, and return the result.
 
-        The result gets the taint of all arguments, of ``more``, and of a method's object: bits of the
-        converted values that it may contain.  The function may also write to arguments, files and
-        generators.
+        The result may contain the converted values of all arguments, of the objects ``more``, and of a
+        method's object.  The function may also write these values to arguments, files and generators.
         """
         carried, method = [*given.carried, more], given.is_method
         owners = [given.owner] if method else []
@@ -734,10 +760,12 @@ class Calls(Interpreter):
     def read_outside(
         self, given: Arguments, carried: list[Value], owners: list[Value], into: int
     ) -> tuple[int, Channel | None]:
-        """Return the taint that a call may read from a channel, and the channel's names.
+        """Interpret what a call may read from and write to a channel: a file, device or process.
 
-        A channel is a file, device or process.  The names are None if the call uses none.  Also add the
-        taint of the arguments to a channel that the call may write.  into : the taint of the arguments.
+        Return the bits of the converted values that the call may read, and the names of the channel.
+        The names are None if the call uses none. carried : the arguments.  owners : the object of a
+        method, in a list.  into : the taint of the arguments, which is added to a channel that the call
+        may write.
         """
         opened = [thing.channel for owner in owners for thing in owner if thing.channel is not None]
         outside = leads_outside(given.functions, given.name) or bool(opened)
@@ -755,10 +783,10 @@ class Calls(Interpreter):
         return taint, names
 
     def of_heap(self, given: Arguments) -> Value:
-        """Interpret a function of ``heapq`` or ``bisect`` that adds an element to a list.
+        """Interpret a call of ``heapq`` or ``bisect`` that adds an element to a list.
 
-        Return the elements of the heap, each of which the call may return.  For a function that only
-        adds, return KNOWN, an object without taint.
+        Return the elements of the list, any of which the call may return.  A function that only adds
+        returns None, so return KNOWN, the object for all constants.
         """
         heap, *values = given.positional
         for thing in heap:
@@ -770,7 +798,7 @@ class Calls(Interpreter):
         """Interpret the SQL statement of a call, and return the object that the call returns.
 
         The statement reads and writes the tables that it names.  A cursor shares the tables of its
-        connection.  Return None if ``tables_of`` cannot parse this or an earlier statement.
+        connection.  Return None if ``tables_of`` cannot parse this statement or an earlier one.
         """
         made = self.object_made(given.node, scope)
         owners = [(thing, self.databases.get(thing, thing)) for thing in given.owner]
@@ -780,12 +808,14 @@ class Calls(Interpreter):
         tables = tables_of(literal_text(given.node.args[0], scope) if given.node.args else None)
         if tables is None:
             for _, database in owners:
-                self.add_field(database, UNTOLD, KNOWN)
+                self.add_field(database, UNPARSED, KNOWN)
             return None
         written, read = (frozenset(f"<table {name}>" for name in names) for names in tables)
         # A table that no statement wrote may be an SQL view of others.  A statement that was not
         # understood may have created a trigger.
-        known = all(UNTOLD not in d.fields and read <= d.fields.keys() | written for _, d in owners)
+        known = all(
+            UNPARSED not in d.fields and read <= d.fields.keys() | written for _, d in owners
+        )
         if not known:
             return None
         for thing, database in owners:
@@ -822,8 +852,8 @@ class Calls(Interpreter):
                 self.add_field(thing, f".{name}", value)
         return made
 
-    def put_out(self, given: Arguments, scope: Scope) -> None:
-        """Add the taint of printed, warned or logged values to the receiving streams and handlers."""
+    def taint_outputs(self, given: Arguments, scope: Scope) -> None:
+        """Note which streams and handlers got converted values by a call that prints, warns or logs."""
         taint = taint_of(given.all)
         if not taint:
             return
@@ -844,17 +874,21 @@ class Calls(Interpreter):
             self.mark(thing, taint)
 
     def emit(self, given: Arguments, taint: int, scope: Scope) -> None:
-        """Add ``taint`` to handlers that the analysed code added to a logger; interpret ``emit``."""
+        """Interpret the logging of a message by the handlers that the analysed code added to a logger.
+
+        taint : the bits of the converted values in the message.
+        """
         added = [thing.fields.get("<handlers>", NOTHING) for thing in given.owner]
         record = self.object_made(given.node, scope, taint, "record")
         for handler in NOTHING.union(*added):
             self.mark(handler, taint)
             self.call_method(handler, "emit", [record], given.node, scope)
 
-    def listener(self, given: Arguments, scope: Scope) -> Value | None:
-        """Return the stream, logger or list of warnings that a call such as ``getLogger()`` returns.
+    def of_listener(self, given: Arguments, scope: Scope) -> Value | None:
+        """Interpret a call that sets up where output goes, such as ``getLogger`` or ``redirect_stdout``.
 
-        Return None for other functions; for ``addHandler``, also store the handler in the logger.
+        Return the stream, logger or list of warnings.  Return None for other functions, and for
+        ``addHandler``, whose handler is stored in the logger.
         """
         name, node = given.name, given.node
         if name in STREAMS and given.positional:
@@ -873,7 +907,7 @@ class Calls(Interpreter):
         return None
 
     def handlers(self, owners: Value) -> list[logging.Handler]:
-        """Return the handlers of the loggers in ``owners`` and of the loggers' parents.
+        """Return the handlers that get the messages of the loggers in ``owners``, also of their parents.
 
         The module ``logging`` in ``owners`` stands for the root logger.
         """
@@ -887,18 +921,22 @@ class Calls(Interpreter):
         return [*dict.fromkeys(found)]
 
     def call_back(self, carried: list[Value], given: Arguments, scope: Scope) -> Value:
-        """Interpret the functions among the arguments ``carried`` as callbacks; return their results."""
+        """Interpret the user's functions among the arguments ``carried``, since a library may call them.
+
+        Return the union of their results.
+        """
         spot = spot_at(given.node, scope)
         found = NOTHING
         for thing in {thing for value in carried for thing in value}:
             if thing.closure is not None and not isinstance(thing.closure[0], ast.ClassDef):
-                found |= self.call_of(thing, self.handed_on(given), spot, scope) or NOTHING
+                found |= self.call_of(thing, self.callback_arguments(given), spot, scope) or NOTHING
         return found
 
     def write_out(self, given: Arguments, taint: int) -> None:
-        """Add ``taint`` to the arguments to which a function of this name writes.
+        """Add ``taint`` to the arguments to which a library function writes, by its name.
 
         They are ``out``, the first argument (names in WRITES), or all arguments (WRITES_ALL).
+        taint : the bits of the converted values that it may write.
         """
         targets = given.keywords.get("out", NOTHING)
         if given.name in WRITES and given.positional:
@@ -909,9 +947,9 @@ class Calls(Interpreter):
             self.mark(thing, taint)
 
     def wrote_by_call(self, given: Arguments, taint: int) -> None:
-        """Add ``taint`` to what a call may write to: a method's object, and arguments such as ``out``.
+        """Note that a call in which values were converted may have written them to its arguments.
 
-        taint : bits of the untracked conversions in the call, whose results it may have written there.
+        These are a method's object, and arguments such as ``out``.  taint : the bits of the conversions.
         """
         if given.owner and not is_module(given.owner) and given.name not in READS:
             for thing in given.owner:
@@ -919,10 +957,10 @@ class Calls(Interpreter):
         self.write_out(given, taint)
 
     def kept_by_library(self, given: Arguments, taint: int, scope: Scope) -> None:
-        """Add ``taint`` to all that a library's function may keep of a value that it converted.
+        """Note where a library's function may have put the values that it converted.
 
-        The function may write the value into its arguments, and pass it to the user's callbacks: these
-        are interpreted.  taint : bits of the conversions to untracked data.
+        The function may write a value into its arguments, or pass it to callbacks of the user, which are
+        interpreted.  taint : the bits of the conversions.
         """
         made = self.object_made(given.node, scope, taint, "kept")
         for thing in given.owner.union(*given.all):
@@ -931,10 +969,11 @@ class Calls(Interpreter):
         self.call_back(handed.all, handed, scope)
 
     def wrote_for_effect(self, given: Arguments, taint: int, scope: Scope) -> None:
-        """Add ``taint`` to what a call may write to if it is a statement, whose result is not used.
+        """Note what a call may write to if its result is not used, as in ``shutil.copy(a, b)``.
 
-        That may be files or devices.  It may be all arguments, too, if the function has no Python source
-        and is a builtin, has callbacks, or is called by a library.
+        It may write to files or devices.  A function without Python source may also write to all
+        arguments, if it is a builtin, has callbacks, or is called by a library.
+        taint : the bits of the converted values in the arguments.
         """
         if leads_outside(given.functions, given.name):  # ``shutil.copy(a, b)``
             self.write_outside(names_of(given.all), taint)
@@ -966,7 +1005,10 @@ class Calls(Interpreter):
     def iterable_of_tuples(
         self, node: ast.AST, scope: Scope, parts: list[Value], kind: str = "pairs"
     ) -> Value:
-        """Return an iterable of tuples; item i of each tuple may be any object in ``parts[i]``."""
+        """Return the object for an iterable of tuples, such as ``zip`` or ``dict.items`` returns.
+
+        parts : the possible objects of item 0, 1 and so on of each tuple.
+        """
         element = self.object_made(node, scope, kind=f"{kind} element")
         for thing in element:
             for i, part in enumerate(parts):
@@ -974,7 +1016,7 @@ class Calls(Interpreter):
         return self.container(node, scope, element, kind)
 
     def grouped(self, given: Arguments, scope: Scope) -> Value:
-        """Return the result of ``itertools.groupby``: an iterable of pairs of a key and its elements."""
+        """Return the result of ``itertools.groupby``: an iterable of pairs (key, elements)."""
         elements = self.elements_in(given.positional[0])
         keys = NOTHING
         for function in given.keywords.get("key", NOTHING).union(*given.positional[1:2]):
@@ -985,7 +1027,7 @@ class Calls(Interpreter):
         return self.iterable_of_tuples(given.node, scope, [keys or elements, given.positional[0]])
 
     def mapped_elements(self, given: Arguments, scope: Scope) -> Value:
-        """Return the iterable that ``map`` or ``filter`` returns."""
+        """Interpret the function in ``map(f, xs)`` or ``filter(f, xs)``, and return the iterable."""
         function, *sources = given.positional
         elements = [self.elements_in(value) for value in sources]
         if given.name == "filter":
@@ -999,11 +1041,12 @@ class Calls(Interpreter):
         return self.container(given.node, scope, found)
 
     def is_step(self, given: Arguments) -> bool:
-        """Return True if a call of a function whose name is in STEPS has a result with the derivative 0.
+        """Return True if the result of a call, whose function's name is in STEPS, has the derivative 0.
 
-        The user may have another function or method of the name.  A method is taken for NumPy's if its
-        object is tainted itself, as an array is, or holds no tainted object.  A function is taken for
-        NumPy's if it holds no tainted object, unlike a ``functools.partial`` that holds one.
+        A user may have another function or method with a name such as ``sign``.  A method is taken for
+        NumPy's if its object is tainted itself, as an array is, or holds no tainted object.  A function
+        is taken for NumPy's if it holds no tainted object, unlike a ``functools.partial`` that holds
+        one.
         """
         node = given.node
         count = len(node.args) + len(node.keywords)
@@ -1016,10 +1059,10 @@ class Calls(Interpreter):
         return not taint_of((given.functions,))
 
     def same_as(self, given: Arguments, carried: list[Value], scope: Scope) -> Value:
-        """Return the result of ``copy``, ``dict``, ``iter``, ``list`` or another function in SAME.
+        """Return the result of a function in SAME, such as ``list(x)``, ``copy(x)`` or ``dict(x, a=b)``.
 
-        In the analysis this is the arguments themselves, and a new object that has the keywords as
-        items.
+        The analysis returns the arguments themselves, since a copy has the same elements, and a new
+        object with the keyword arguments as items.
         """
         made = self.object_made(given.node, scope)
         for thing in made:
@@ -1043,11 +1086,11 @@ BY_NAME = {  # from the names of functions to the methods of ``Calls`` that retu
     "setattr": "of_setattr", "__setattr__": "of_setattr",
 }  # fmt: skip
 ORDERED = words("max min nlargest nsmallest sorted")
-UNTOLD = "<untold>"  # the field of a database that received an SQL statement we cannot parse
+UNPARSED = "<unparsed>"  # the field of a database that received an SQL statement we cannot parse
 INSERTS = words("insort insort_left insort_right")
 HEAPS = INSERTS | words("heappush heappop heappushpop heapreplace")
 # Functions whose names begin so return a part of their object or first argument: ``ax.add_line``.
-MAKES_PARTS = ("add_", "create_", "new_", "Sub")
+MAKES_PARTS = ("add_", "create_", "new_", "Sub")  # ``Sub`` as in ``SubElement``
 # Methods that write their object to their argument, which is a file.
 WRITES_ITSELF = words("write writexml dump save savefig")
 ENTERED = ("__enter__", "__aenter__", "__exit__", "__aexit__", "__iter__", "__next__")
@@ -1060,7 +1103,11 @@ def implicit_call(
     node: ast.AST, name: str = "", owner: Value = NOTHING, functions: Value = NOTHING,
     given: Iterable[Value] = (), rest: Value = NOTHING,
 ) -> Arguments:  # fmt: skip
-    """Return the Arguments of a call that Python makes implicitly, such as the call of ``__add__``."""
+    """Return the Arguments of a call that Python makes implicitly, such as the call of ``__add__``.
+
+    node : the expression that makes the call.  given : the possible objects of each argument.  Others
+    are the fields of Arguments.
+    """
     call = ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [], []), node)
     return Arguments(call, name, owner, functions, [*given], {}, rest)
 
@@ -1098,7 +1145,7 @@ def is_tuple(thing: Thing) -> bool:
 
 
 def unbound(member: Any) -> Any:
-    """Return the function in a static or class method.  Other members are returned unchanged."""
+    """Return the function of a ``staticmethod`` or ``classmethod``; return other members unchanged."""
     return getattr(member, "__func__", member)
 
 
@@ -1110,7 +1157,7 @@ def all_fields(thing: Thing) -> Value:
 def is_plain_class(thing: Thing) -> bool:
     """Return True if all bases of a class are the user's or Python's.
 
-    Then only code that the analysis sees assigns attributes of instances.
+    If so, the analysis sees all code that assigns attributes of instances.
     """
     if isinstance(thing.actual, type):
         outer = [of for of in thing.actual.__mro__ if is_installed(file_of(of))]
@@ -1138,9 +1185,9 @@ def is_key(tree: ast.AST, given: Arguments) -> bool:
 
 
 def all_to_each(given: Arguments) -> Arguments:
-    """Return a call in which each parameter may get any argument, or any part of an argument.
+    """Return Arguments by which each parameter may get any argument of a call, or a part of one.
 
-    Libraries call callbacks in ways that are not known.
+    They serve callbacks, because it is not known with which arguments a library calls them.
     """
     values = frozenset(t for v in (*given.all, given.owner) for t in v if t.closure is None)
     return given._replace(positional=[], keywords={}, rest=values.union(*map(all_fields, values)))

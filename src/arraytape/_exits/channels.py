@@ -1,6 +1,7 @@
-"""Channels: files, devices and processes through which a converted value may come back to the tape.
+"""Files, devices and processes ("channels") through which a converted value may come back to the tape.
 
-The name of a channel is a set of texts and objects, such as paths and open files.
+For example, a program writes ``float(x)`` to a file, reads the file, and computes with the number.
+A channel is identified by a set of texts and objects, such as paths and open files.
 """
 
 from __future__ import annotations
@@ -42,9 +43,10 @@ class Channels:
 
 
 def is_same_channel(written: Channel, read: Channel) -> bool:
-    """Return True if two sets of names may mean one channel.
+    """Return True if the names of two channels, one written and one read, may mean the same channel.
 
-    Two sets that both have texts have to share a text. Otherwise they have to share an object.
+    If both have texts, such as paths, they have to share a text.  Otherwise they have to share an
+    object.
     """
     some, others = texts_of(written), texts_of(read)
     return not some.isdisjoint(others) if some and others else not written.isdisjoint(read)
@@ -56,9 +58,10 @@ def texts_of(names: Channel) -> frozenset[str]:
 
 
 def names_of(values: Iterable[Value]) -> Channel:
-    """Return the names of the channel that a call with the arguments ``values`` may use.
+    """Return the names of the file, device or process that a call may use.
 
-    The names are the texts and paths in ``values``; if there are none, the objects themselves.
+    values : the possible objects of each argument of the call.  The names are the texts and paths among
+    these objects; if there are none, the objects themselves.
     """
     names: set[object] = set()
     others: set[object] = set()
@@ -73,7 +76,10 @@ def names_of(values: Iterable[Value]) -> Channel:
 
 
 def leads_outside(functions: Value, name: str) -> bool:
-    """Return True if one of ``functions`` may read or write files, devices or processes."""
+    """Return True if one of ``functions`` may read or write files, devices or processes.
+
+    name : the name by which the analysed code calls the function.
+    """
     for thing in functions:
         actual = thing.actual
         if actual is None or thing.closure is not None:
@@ -94,12 +100,18 @@ def makes_path(functions: Value) -> bool:
 
 
 def globals_of(functions: Value) -> list[object]:
-    """Return the globals of the modules that define the functions, such as ``os.environ``."""
+    """Return the globals of the modules that define ``functions``, such as ``os.environ`` of ``os``.
+
+    A function may read what the program stored in these globals.
+    """
     names = {getattr(thing.actual, "__module__", None) or "" for thing in functions if thing.actual}
     modules = [sys.modules[name] for name in names if name in sys.modules]
     return [value for module in modules for value in vars(module).values()]
 
 
 def is_data(thing: Thing) -> bool:
-    """Return True for an existing instance, such as ``os.environ``: no class, function or module."""
+    """Return True if ``thing`` is an existing instance, such as ``os.environ``, that can be written to.
+
+    Classes, functions and modules are no such instances.
+    """
     return thing.actual is None and thing.of is not None and not thing.is_fixed

@@ -1,9 +1,9 @@
-"""The journal of a recorder: the constants that enter its ops after a value was converted.
+"""Note the constants that enter recorded ops after a value was converted to untracked data.
 
 A conversion such as ``float(x)`` is called an exit: the value leaves the tape.  An entry is a constant
-that enters a recorded op after an exit, and may have been computed from the converted value.  Before the
-first exit a journal costs nothing.  After it each record is checked once.  The stack is kept if an input
-is not followed and is no integer.
+that enters a recorded op after an exit.  If the constant was computed from the converted value, the
+gradient lacks a part.  Each recorder has a ``Journal`` of both.  Before the first exit the journal costs
+nothing.  After it the recorder passes each new record to ``Journal.note_constants``.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from .._array.exits import LEFT, STOPPED, LeftRecord
 from .._record.plan import PLANS, Plan, Record, Structural, inputs_of
 from .._util.source_locations import Stack, stack_here
 
-# A constant is compared with converted values: so many elements of each, to find where it came from.
-SAMPLE = 64
+SAMPLE = 64  # only so many first elements of constants and of converted values are compared
 REMEMBERED = 64  # the number of conversions whose values are kept for comparison
 OPERATORS = "<arraytape"  # the beginning of the file name of a compiled op
 
@@ -28,7 +27,8 @@ OPERATORS = "<arraytape"  # the beginning of the file name of a compiled op
 class Entry(NamedTuple):
     """A recorded op that got a constant after a conversion of a followed value to untracked data.
 
-    places : the indices of the inputs that no recorder follows.  inputs : the names of all inputs.
+    stack : the call stack at the op.  op : the op's name.  places : the indices of the inputs that are
+    constants, because the recorder does not follow them.  inputs : the names of all inputs.
     """
 
     stack: Stack
@@ -38,18 +38,23 @@ class Entry(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """The data of one conversion, and its ``numbers``: some that are rare in other data."""
+    """The numbers of one converted value, by which a later constant is recognized as its copy.
+
+    numbers : the numbers with many decimals, which are hardly equal by chance.
+    data : a weak reference to the raw data of the converted value.
+    """
 
     numbers: frozenset[Any]
-    data: Any  # a weak reference
+    data: Any
 
 
 class Journal:
     """The untracked conversions ("exits") of one recorder, and the constants after them ("entries").
 
-    known : the value ids that the recorder follows.  frames : the ``id`` of each frame that has entered
-    the recorder.  seen : list of a Seen for each of the first REMEMBERED exits.  entries : list of
-    tuples (index of a record, Entry, True if the constant has a number of a converted value).
+    known : the value ids that the recorder follows.  frames : the ``id()`` of each Python frame that
+    entered the recorder's ``with`` block, at which stacks are cut.  seen : the numbers of the first
+    REMEMBERED exits.  entries : list of tuples (index of a record, Entry, True if the constant has a
+    number of a converted value).
     """
 
     def __init__(self, known: Container[int], frames: Container[int]) -> None:
@@ -57,10 +62,10 @@ class Journal:
         self.seen: list[Seen] = []
         self.entries: list[tuple[int, Entry, bool]] = []
 
-    def left(self, record: Sequence[Any]) -> None:
-        """Keep the numbers of a converted value, to recognize them in later constants.
+    def note_exit(self, record: Sequence[Any]) -> None:
+        """Keep some numbers of a value that was just converted, to recognize them in later constants.
 
-        record : a LEFT record, which marks the conversion.
+        record : the LEFT record that marks the conversion on the tape.
         """
         data = LeftRecord(*record).data()
         if data is not None and len(self.seen) < REMEMBERED:
@@ -68,12 +73,13 @@ class Journal:
             if numbers:
                 self.seen.append(Seen(numbers, ref(data)))
 
-    def note(self, record: Record, index: int, depth: int) -> None:
-        """Add an Entry if the record has an input that is not followed, or a float parameter.
+    def note_constants(self, record: Record, index: int, depth: int) -> None:
+        """Add an Entry if the op of a new record got a constant: an unfollowed input, or a float.
 
-        Add none if all inputs that are not followed are integers.
+        Integer constants do not count, because an integer has no derivative.
 
-        depth : the number of frames from here to the op's function.
+        index : the number of the record.  depth : the number of Python frames from here to the function
+        of the op, whose local variables hold the constants.
         """
         plan = PLANS[record[0]]
         if plan is LEFT:
@@ -87,15 +93,22 @@ class Journal:
             return
         stack = stack_here(self.frames)
         names = tuple(plan.op.inputs) if isinstance(plan, Plan) else ()
-        came_back = any(map(self.left_before, operands))
+        came_back = any(map(self.has_converted_number, operands))
         self.entries.append((index, Entry(stack, plan.name, places, names), came_back))
 
     def entered_inside(self, entries: Sequence[tuple[int, Entry, bool]], index: int) -> None:
-        """Add the ``entries`` of a user's function whose call is one record, the one at ``index``."""
+        """Add the ``entries`` that were noted while a user's function ran, whose call is one record.
+
+        All of them get the ``index`` of that record.
+        """
         self.entries += [(index, entry, came_back) for _, entry, came_back in entries]
 
-    def left_before(self, data: Any) -> bool:
-        """Return True if a number in ``data`` occurs in a converted value that has other memory."""
+    def has_converted_number(self, data: Any) -> bool:
+        """Return True if a number in ``data``, a constant of an op, occurs in a converted value.
+
+        A constant that shares memory with the converted value does not count.  Neither does a result of
+        ``stop_gradient``, which the user means to be constant.
+        """
         numbers = {*numbers_of(data)} if id(data) not in STOPPED else set()
         return any(
             not numbers.isdisjoint(seen.numbers) and not may_share_memory(data, seen.data())
@@ -112,7 +125,11 @@ def has_numbers(plan: Plan, record: Record) -> bool:
 
 
 def operands_of(plan: Plan | Structural, places: Sequence[int], depth: int) -> list[Any]:
-    """Return the data of inputs from the op's frame, ``depth`` frames above; [] if it is no op's."""
+    """Return the raw data of an op's inputs at the indices ``places``, for a record just being made.
+
+    The data are local variables of the op's compiled function, ``depth`` frames above.  Return [] if
+    that frame is no compiled op.
+    """
     frame = sys._getframe(depth)
     if not isinstance(plan, Plan) or not frame.f_code.co_filename.startswith(OPERATORS):
         return []
@@ -125,7 +142,7 @@ def operands_of(plan: Plan | Structural, places: Sequence[int], depth: int) -> l
 
 
 def is_integral(data: Any) -> bool:
-    """Return True if an operand is a Python int or has an integer or boolean dtype."""
+    """Return True if ``data`` is a Python int, or an array of an integer or boolean dtype."""
     dtype = getattr(data, "dtype", None)
     return isinstance(data, int) if dtype is None else getattr(dtype, "kind", "f") in "biu"
 

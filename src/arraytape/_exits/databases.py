@@ -1,4 +1,8 @@
-"""The tables that an SQL statement writes and reads: a value may return to a tape through a table."""
+"""Find the tables that an SQL statement writes and reads.
+
+A converted value may come back to the tape through a table: the program inserts ``float(x)`` and selects
+it later.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +13,8 @@ WRITTEN = re.compile(
     rf"\b(?:INTO|UPDATE(?:\s+OR\s+\w+)?|TABLE(?:\s+IF\s+NOT\s+EXISTS)?)\s+{NAME}", re.IGNORECASE
 )
 READ = re.compile(rf"\b(?:FROM|JOIN)\s+{NAME}", re.IGNORECASE)
-# Statements that tables_of does not understand: a table with a schema (``a.b``), or several tables
-# in one FROM.
-UNTOLD = re.compile(
+# Statements that tables_of does not parse: a table with a schema (``a.b``), or several tables in FROM.
+UNPARSED = re.compile(
     r"\b(?:INTO|UPDATE|TABLE|FROM|JOIN)\s+\S+\.|\bFROM\b(?:(?!\bWHERE\b|\bORDER\b|\bGROUP\b).)*,",
     re.IGNORECASE | re.DOTALL,
 )
@@ -23,7 +26,7 @@ COUNTS = re.compile(r"\s*SELECT\s+COUNT\s*\(\s*\*\s*\)\s+FROM\b", re.IGNORECASE)
 
 def tables_of(text: str | None) -> tuple[set[str], set[str]] | None:
     """Return the names of the tables that the SQL ``text`` writes and reads; None if it is unclear."""
-    if text is None or not KNOWN.match(text) or UNTOLD.search(text):
+    if text is None or not KNOWN.match(text) or UNPARSED.search(text):
         return None
     written = {name.lower() for name in WRITTEN.findall(text)}
     # A statement that counts rows returns no value of the table.

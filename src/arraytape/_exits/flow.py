@@ -1,7 +1,8 @@
-"""Verdicts on conversions and constants: may a converted value be part of a constant of a later op?
+"""Decide from source code whether a converted value may be part of a constant of a later op.
 
-An exit is a conversion of a followed value to untracked data.  An entry is a constant that enters a
-recorded op afterwards.  A verdict is True, False, or None if the analysis of the source code fails.
+An exit is a conversion of a followed value to untracked data, such as ``float(x)``.  An entry is a
+constant that enters a recorded op afterwards.  The verdict on an exit and an entry is True, False, or
+None if the analysis fails.  ``verdicts`` is the function that other modules call.
 """
 
 from __future__ import annotations
@@ -17,17 +18,20 @@ from .interpreter import Path, Spot, TooLong, path_of, subexpressions
 from .objects import Value, taint_of
 from .scopes import Scope
 
+# From node classes to the attributes that hold the two operands.
 OPERANDS = {ast.BinOp: ("left", "right"), ast.AugAssign: ("target", "value")}
 
 
-Told = list[list[bool | None]]  # a row for each conversion, an item for each constant
+Verdicts = list[list[bool | None]]  # a row for each conversion, an item for each constant
 
 
 class Flow(Calls):
-    """An analysis that finds, for each entering constant, the converted values that it may contain.
+    """An analysis that finds, for each constant that entered an op, the converted values in it.
 
-    exactly, anyhow : dicts from the index of an entry to an int, whose bits are the exits that arrive.
-    ``exactly`` has arrivals in the chain of calls that led to the entry, ``anyhow`` in any chain.
+    waiting : dict from source locations of ops to the entries there, with their indices and Paths.
+    exactly, anyhow : dicts from the index of an entry to an int.  Bit i is set if the value of exit i
+    may be in the constant.  ``exactly`` counts only the chain of calls that led to the entry, ``anyhow``
+    all chains.
     """
 
     def __init__(self, exits: Sequence[Stack], entries: Sequence[Entry]) -> None:
@@ -45,7 +49,7 @@ class Flow(Calls):
     def is_reached(self, exit_: int, entry: int) -> bool | None:
         """Return True if the value of conversion number ``exit_`` may be in the constant of ``entry``.
 
-        Return None if the analysis has not reached both.
+        Return None if the analysis has not come to the code of both.
         """
         arrived = self.exactly.get(entry, self.anyhow.get(entry))
         if arrived is None or not self.left >> exit_ & 1:
@@ -55,7 +59,7 @@ class Flow(Calls):
     def arrive(self, spot: Spot, node: ast.AST, scope: Scope) -> None:
         for i, path, entry in self.waiting.get(spot, ()):
             operands = self.operands_of_node(node, entry, scope)
-            # An operand for which the analysis found no objects may be made of any value that left.
+            # If the analysis found no object for an operand, it may contain any converted value.
             missed = 0 if all(operands) else self.left
             self.note_arrival(i, path, scope, taint_of(operands) | missed)
 
@@ -67,14 +71,19 @@ class Flow(Calls):
             )
 
     def note_arrival(self, i: int, path: Path, scope: Scope, taint: int) -> None:
+        """Note that the constant of entry ``i`` may contain the converted values of the bits ``taint``.
+
+        path : the chain of calls that led to the entry.  scope : the scope that is now interpreted.
+        """
         self.anyhow[i] = self.anyhow.get(i, 0) | taint
         if not path.exact or path.calls == scope.calls:
             self.exactly[i] = self.exactly.get(i, 0) | taint
 
     def operands_of_node(self, node: ast.AST, entry: Entry, scope: Scope) -> list[Value]:
-        """Return the possible values of an op's constant operands, the inputs ``entry.places``.
+        """Evaluate the constant operands of an op, and return the possible objects of each.
 
-        node : the code that ran the op.  If it does not show which operand is which, return all.
+        node : the expression or statement that ran the op.  If it does not show which of its parts are
+        the constants, return the objects of all parts.
         """
         sides = OPERANDS.get(type(node))
         if sides is not None and len(entry.inputs) == 2:
@@ -87,9 +96,10 @@ class Flow(Calls):
         return self.evaluate_each(subexpressions(node), scope)
 
     def operands_of_call(self, node: ast.Call, entry: Entry, scope: Scope) -> list[Value]:
-        """Return the values of a call's arguments, except those for inputs of the op that are followed.
+        """Evaluate the arguments of a call that ran an op, and return the values of its constants.
 
-        Return all if the inputs cannot be matched: another name is called, or ``*rest`` is passed.
+        Inputs that the recorder follows are left out.  Return the values of all arguments if they cannot
+        be matched with inputs: the called name is not the op's, or ``*rest`` is passed.
         """
         given = self.call_arguments(node, scope)
         values = [given.owner, *given.positional] if given.is_method else given.positional
@@ -105,12 +115,14 @@ class Flow(Calls):
         return [*found, *values[len(entry.inputs) :], *later]
 
 
-def verdicts(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told:
-    """Return a row for each conversion: for each entering constant True if it may have the value.
+def verdicts(exits: Sequence[Stack], entries: Sequence[Entry]) -> Verdicts:
+    """Decide for each conversion and each entering constant whether the constant may have the value.
 
-    An item is None if that is unknown, for example because the two stacks share no outermost frame.
+    exits : the call stacks of the conversions.  entries : the ops that got constants. Return a list of
+    rows, one for each conversion, of verdicts, one for each constant.  A verdict is None if it is
+    unknown, for example because the two stacks have no outermost frame in common.
     """
-    rows: Told = [[None] * len(entries) for _ in exits]
+    rows: Verdicts = [[None] * len(entries) for _ in exits]
     roots: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
     for i, stack in enumerate(exits):
         if stack:
@@ -121,26 +133,29 @@ def verdicts(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told:
     for left, entered in roots.values():
         if not entered:
             continue
-        told = analysed([exits[i] for i in left], [entries[j] for j in entered])
+        found = analysed([exits[i] for i in left], [entries[j] for j in entered])
         for a, i in enumerate(left):
             for b, j in enumerate(entered):
-                rows[i][j] = told[a][b] if told else None
+                rows[i][j] = found[a][b] if found else None
     return rows
 
 
 def root_of(stack: Stack) -> tuple[int, int]:
-    """Return the ``id`` of a stack's outermost frame, and the ``id`` of that frame's code."""
+    """Return the ``id()`` of a stack's outermost frame and of its code, by which stacks are grouped."""
     return stack[-1].frame, id(stack[-1].code)
 
 
 # A cache of verdicts, because each turn of a loop needs the same verdicts.  Keys hold the ``id`` of code
 # objects, so each cached value keeps the code objects alive.  It does not keep the stacks, which would
 # also keep the globals of functions from other processes alive.
-KNOWN: dict[object, tuple[Told | None, object]] = {}
+KNOWN: dict[object, tuple[Verdicts | None, object]] = {}
 
 
-def analysed(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told | None:
-    """Return ``flow_of(exits, entries)``, cached; all stacks must have the same outermost frame."""
+def analysed(exits: Sequence[Stack], entries: Sequence[Entry]) -> Verdicts | None:
+    """Return the verdicts on exits and entries whose stacks have the same outermost frame, from a cache.
+
+    The result is that of ``flow_of``, which analyses the code.
+    """
     key = (
         tuple([stack_key(stack) for stack in exits]),
         tuple([(stack_key(entry.stack), *entry[1:]) for entry in entries]),
@@ -154,10 +169,14 @@ def analysed(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told | None:
     return KNOWN[key][0]
 
 
-def flow_of(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told | None:
-    """Return rows as ``verdicts`` does, by analysing the outermost function; None if that fails."""
-    # Each run is shorter than the one before: the second interprets only calls that ran, the third
-    # interprets no function of a library.
+def flow_of(exits: Sequence[Stack], entries: Sequence[Entry]) -> Verdicts | None:
+    """Analyse the code for exits and entries whose stacks have the same outermost frame.
+
+    Return rows as ``verdicts`` does.  If the analysis takes too many steps, try shorter ones.  Return
+    None if all fail.
+    """
+    # The first analysis interprets all calls of the user's functions, the second only calls that were
+    # seen to run, the third no function of a library.
     for only_seen, opaque in ((False, False), (True, False), (False, True)):
         try:
             flow = OpaqueFlow(exits, entries) if opaque else Flow(exits, entries)
@@ -172,7 +191,7 @@ def flow_of(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told | None:
 
 
 class OpaqueFlow(Flow):
-    """An analysis that skips the code of libraries, but interprets the user's functions they call back.
+    """An analysis that skips the code of libraries, but interprets user functions that libraries call.
 
     ``is_reached`` returns None if conversion and constant are in functions of the same library.
     """
@@ -195,7 +214,7 @@ class OpaqueFlow(Flow):
 
 
 def borders_of(stacks: Iterable[Stack]) -> set[Spot]:
-    """Return the calls in the user's code in which, by ``stacks``, functions of a library ran."""
+    """Return the source locations in the user's code at which, on ``stacks``, a library was called."""
     return {
         path_of((outer,)).spot
         for stack in stacks
@@ -205,11 +224,14 @@ def borders_of(stacks: Iterable[Stack]) -> set[Spot]:
 
 
 def outside_libraries(stack: Stack) -> Stack:
-    """Return the places of a stack in the user's code, and the outermost, where the analysis starts."""
+    """Return the stack without the frames of libraries.
+
+    The outermost frame stays in any case, because the analysis starts there.
+    """
     return tuple([place for place in stack if place is stack[-1] or not place.lies_in_library])
 
 
 def libraries_in(stack: Stack) -> set[str]:
-    """Return the names of the packages whose functions are on a stack."""
+    """Return the names of the installed packages whose functions are on a stack."""
     names = [place.names.get("__name__", "") for place in stack if place.lies_in_library]
     return {name.partition(".")[0] for name in names}

@@ -1,4 +1,4 @@
-"""Abstract interpretation of the user's functions, to follow values that were converted to numbers.
+"""Interpret the user's functions abstractly, to find out where a converted value may be used.
 
 An exit is an untracked conversion of a followed value, as by ``float(x)``.  The analysis determines
 whether an exit's value may reach an entry, where a constant enters a recorded op.  Each exit has one
@@ -29,21 +29,21 @@ from .channels import Channels, names_of, texts_of
 from .known_names import ADDS, ATTRIBUTES
 from .objects import ANY, CONSTANT, KEYS, KNOWN, NOTHING, VISITED, Channel, Thing, Value, taint_of
 from .scopes import ModuleScope, Scope
-from .sources import FOLDED, FUNCTIONS, Span, node_at, span_of, tree_of_code
+from .sources import COMPREHENSIONS, FUNCTIONS, Span, node_at, span_of, tree_of_code
 
 STEPS = 60_000  # the analysis gives up after this number of expressions and statements
 VISITS = 8  # this number of visits of objects in ``taint_of`` counts as one step
 DEPTH = 40  # the greatest number of nested calls that are interpreted
-TURNS = 6  # the greatest number of turns of a loop, if no earlier turn leaves all values unchanged
+TURNS = 6  # a loop is interpreted at most so often; less if a turn changes no variable or object
 FRAMES = ("f_locals", "f_globals")  # attributes of frame objects: the variables of a function
 
 
-# The flags in ``co_flags`` of generators, coroutines and asynchronous generators, which can be resumed.
+# The flags in ``co_flags`` of functions that pause and are resumed: generators and coroutines.
 RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 class Spot(NamedTuple):
-    """A source location: the file of an expression, with its lines and columns."""
+    """The source location of an expression: its file, lines and columns."""
 
     file: str
     span: Span
@@ -69,11 +69,11 @@ SENT = "<sent>"  # the field of a generator that holds the arguments of its meth
 
 
 class Unknown(Exception):
-    """The error that the analysis failed, because source code is missing."""
+    """The exception that ends an analysis because source code is missing."""
 
 
 class TooLong(Unknown):
-    """The error that the analysis was given up after too many steps."""
+    """The exception that ends an analysis after too many steps."""
 
 
 def path_of(stack: Stack) -> Path:
@@ -87,9 +87,9 @@ def path_of(stack: Stack) -> Path:
         node = node_at(place)
         if node is None or place.names is NO_NAMES:
             raise Unknown
-        if place.code.co_name in FOLDED and spots:
+        if place.code.co_name in COMPREHENSIONS and spots:
             spots.pop()
-        if place.code.co_name not in FOLDED:
+        if place.code.co_name not in COMPREHENSIONS:
             exact = not place.code.co_flags & RESUMED
         elif place.code.co_name == "<genexpr>":
             exact = False
@@ -99,9 +99,10 @@ def path_of(stack: Stack) -> Path:
 
 
 def without_generated(stack: Stack) -> list[Place]:
-    """Return a stack without generated ``__init__`` and ``__new__`` of dataclasses and named tuples.
+    """Return the stack without the ``__init__`` and ``__new__`` that Python generates for dataclasses.
 
-    Generated code has no source file: its file name is a text such as "<string>".
+    Named tuples have such functions, too.  Their code has no source file to analyse: the file name is a
+    text such as "<string>".
     """
     made = [(place, place.code.co_name in ("__init__", "__new__")) for place in stack]
     return [place for place, new in made if not (new and place.code.co_filename.startswith("<"))]
@@ -123,15 +124,19 @@ METHODS = Methods()
 
 
 class Interpreter(abc.ABC):
-    """The abstract interpretation of one function.
+    """The abstract interpreter: it evaluates the user's code on sets of ``Thing`` objects.
 
-    leaving : dict from source locations to pairs (Path, bit) of the untracked conversions (exits) there.
-    callees : dict from the source location of a call on a stack to the functions that ran in the call: a
-    dict from code objects to one source location inside the function.
-    lines : dict from files to the first lines of all these source locations.
-    things : dict from keys to the ``Thing`` of each object.  paths : interned tuples of calls.
-    left : int, whose bits are the exits that the interpretation has reached.
-    grown : the number of changes of objects, by which loops see that a turn changed nothing.
+    A method ``do_X`` interprets a statement of the node class X, and ``of_X`` returns the objects to
+    which an expression may evaluate.  ``scope`` has the variables of the function that is interpreted.
+
+    exits : pairs (bit, call stack) of the conversions.  stacks : all known call stacks. leaving : dict
+    from source locations to pairs (Path, bit) of the untracked conversions (exits) there. callees : dict
+    from the source location of a call on a stack to the functions that ran in the call: a dict from code
+    objects to one source location inside the function. lines : dict from files to the first lines of all
+    these source locations. things : dict from keys to the ``Thing`` of each object.  paths : dict from a
+    tuple of calls to the one tuple that is used, so that equal chains of calls are the same object. left
+    : int, whose bits are the exits that the interpretation has reached. grown : the number of changes of
+    objects, by which loops see that a turn changed nothing.
     """
 
     def __init__(self, exits: Iterable[tuple[int, Stack]], stacks: Iterable[Stack]) -> None:
@@ -160,10 +165,10 @@ class Interpreter(abc.ABC):
         self.channels = Channels()
 
     def remember_callees(self, stack: Stack) -> None:
-        """Note in ``callees`` the functions that the calls of a stack ran."""
+        """Note in ``callees`` which function each call on a stack ran."""
         for inner, outer in pairwise(without_generated(stack)):
             node = node_at(outer)
-            if node is not None and inner.code.co_name not in FOLDED:
+            if node is not None and inner.code.co_name not in COMPREHENSIONS:
                 spot = Spot(outer.code.co_filename, span_of(node))
                 self.callees.setdefault(spot, {})[inner.code] = inner
                 self.look_out_for(spot)
@@ -174,18 +179,18 @@ class Interpreter(abc.ABC):
 
     # --- objects ----------------------------------------------------------------------------------
     def thing(self, *key: Any) -> Thing:
-        """Return the ``Thing`` for a key; create it at the first call with this key."""
+        """Return the analysis's object with this key in ``things``; create it at the first request."""
         found = self.things.get(key)
         if found is None:
             found = self.things[key] = Thing()
         return found
 
     def object_made(self, node: ast.AST, scope: Scope, taint: int = 0, kind: str = "") -> Value:
-        """Return a set with one Thing: the object that the expression ``node`` creates.
+        """Return a set with one Thing, the object that the expression ``node`` creates.
 
-        Each chain of calls that leads to ``scope`` has an object of its own.
-        taint : bits of conversions, to be added to the object.  kind : tells apart several objects of a
-        node.
+        A function that is called at two places creates two objects, one for each chain of calls.
+        taint : bits of converted values that the object may contain.  kind : a text that distinguishes
+        several objects of one node.
         """
         found = self.thing(node, id(scope.calls), kind)
         if taint:
@@ -200,7 +205,10 @@ class Interpreter(abc.ABC):
         return made
 
     def mark(self, thing: Thing, taint: int) -> None:
-        """Add taint (bits of conversions) to an object, and to the file or device that it names."""
+        """Note that an object may contain converted values, and so may the file that it stands for.
+
+        taint : the bits of the conversions.
+        """
         if taint & ~thing.taint and not thing.is_fixed:
             thing.taint |= taint
             self.grown += 1
@@ -208,7 +216,10 @@ class Interpreter(abc.ABC):
                 self.write_outside(thing.channel, taint)
 
     def write_outside(self, names: Channel, taint: int) -> None:
-        """Add taint to the channels (files, devices, processes) of these names."""
+        """Note that converted values may have been written to a file, device or process.
+
+        names : the names of this channel.  taint : the bits of the conversions.
+        """
         if names and self.channels.write(names, taint):
             self.grown += 1
             # Names without a text are objects such as ``BytesIO``, which hold what is written to them.
@@ -217,7 +228,10 @@ class Interpreter(abc.ABC):
                     self.mark(name, taint)
 
     def add_field(self, thing: Thing, key: Any, value: Value) -> None:
-        """Add a value to the possible values of an object's field."""
+        """Add ``value`` to the possible values of an attribute or item of an object.
+
+        key : the key in ``Thing.fields``, for example ".name" for an attribute.
+        """
         if thing.names is not None:
             thing.names.bind_weakly(key[1:] if type(key) is str and key != ANY else ANY, value)
             return
@@ -257,7 +271,7 @@ class Interpreter(abc.ABC):
         return self.object_made(node, scope, self.left, "unknown")
 
     def views_of(self, value: Value) -> Value:
-        """Return the result of ``vars(x)``, whose items are the attributes of x."""
+        """Return objects whose items are attributes: the results of ``vars(x)`` for x in ``value``."""
         found = set()
         for thing in value:
             view = self.thing("vars", thing)
@@ -270,7 +284,10 @@ class Interpreter(abc.ABC):
         return frozenset(found)
 
     def names_in_scope(self, scope: Scope, outermost: bool = False) -> Value:
-        """Return the result of ``locals()``, or of ``globals()`` if ``outermost`` is True."""
+        """Return an object whose items are variables: the result of ``locals()`` in ``scope``.
+
+        outermost : True for ``globals()``, the variables of the module around the scope.
+        """
         while outermost and scope.parent is not None:
             scope = scope.parent
         found = self.thing("names", id(scope))
@@ -290,24 +307,25 @@ class Interpreter(abc.ABC):
             if isinstance(actual, ModuleType | type):
                 thing.actual = actual
             elif isinstance(actual, FunctionType):
-                self.be_function(thing, actual)
+                self.represent_function(thing, actual)
                 if thing.closure is None and isinstance(wrapped, FunctionType):
-                    self.be_function(thing, wrapped)
+                    self.represent_function(thing, wrapped)
             elif isinstance(actual, MethodType):
-                self.be_function(thing, actual.__func__)
+                self.represent_function(thing, actual.__func__)
                 thing.me = self.existing_object(actual.__self__)
             elif isinstance(wrapped, FunctionType):
-                self.be_function(thing, wrapped)
+                self.represent_function(thing, wrapped)
             elif callable(actual):
                 thing.actual, thing.of = actual, type(actual)
             else:
                 thing.of = type(actual)
         return frozenset((thing,))
 
-    def be_function(self, thing: Thing, function: Any) -> None:
-        """Set the closure of a thing that represents a function: its tree and the scope around it.
+    def represent_function(self, thing: Thing, function: Any) -> None:
+        """Make ``thing`` represent a function of the running program.
 
-        The closure stays None if the function is installed or has no source.
+        Its closure is set to the function's syntax tree and the scope around it, so that calls can be
+        interpreted.  The closure stays None if the function is installed or has no source.
         """
         thing.actual, code = function, function.__code__
         tree = None if is_installed(code.co_filename) else tree_of_code(code)
@@ -322,7 +340,7 @@ class Interpreter(abc.ABC):
         thing.closure = (tree, self.scopes.get(tree, scope))
 
     def module(self, names: dict[str, Any], file: str = "") -> ModuleScope:
-        """Return the scope of a module's globals."""
+        """Return the scope for the globals ``names`` of a module of the running program."""
         if id(names) not in self.modules:
             self.actuals.append(names)
             file = file or str(names.get("__file__", ""))
@@ -331,9 +349,9 @@ class Interpreter(abc.ABC):
 
     # --- running ----------------------------------------------------------------------------------
     def run_analysis(self, place: Place) -> None:
-        """Interpret the function whose frame is ``place`` again and again, at most TURNS times.
+        """Interpret the function that runs at ``place``, until a run adds nothing to any object.
 
-        Stop when a run adds nothing to any object.  Raise Unknown if the function's source is missing.
+        Do so at most TURNS times.  Raise Unknown if the function's source is missing.
         """
         tree = tree_of_code(place.code)
         if tree is None:
@@ -345,7 +363,10 @@ class Interpreter(abc.ABC):
                 return
 
     def run_once(self, tree: ast.AST, place: Place) -> None:
-        """Interpret ``tree``, the function at ``place``; objects keep what earlier runs stored."""
+        """Interpret the function ``tree`` from its first line; objects keep what earlier runs stored.
+
+        place : the location of its frame, which gives the globals and free variables.
+        """
         if isinstance(tree, ast.Module):
             scope: Scope = self.module(place.names, place.code.co_filename)
             self.run_block(tree.body, scope)
@@ -357,7 +378,7 @@ class Interpreter(abc.ABC):
                 if isinstance(argument, ast.arg):
                     scope.names[argument.arg] = self.object_made(argument, scope)
         self.bind_free_names(scope, place.code)
-        self.know_self(scope, place)
+        self.set_class_of_self(scope, place)
         self.body(tree, scope)
 
     def bind_free_names(self, scope: Scope, code: CodeType) -> None:
@@ -365,10 +386,10 @@ class Interpreter(abc.ABC):
         for name in code.co_freevars:
             scope.names.setdefault(name, frozenset((self.thing("free", code, name),)))
 
-    def know_self(self, scope: Scope, place: Place) -> None:
-        """Set the class of the parameter ``self`` of a method.
+    def set_class_of_self(self, scope: Scope, place: Place) -> None:
+        """Set the class of the parameter ``self`` if the function at ``place`` is a method.
 
-        Do so only if the class is a global of its module, since the class is looked up there by name.
+        The class is looked up by its name in the globals of the module.
         """
         of = place.names.get(place.code.co_qualname.partition(".")[0])
         if isinstance(of, type):
@@ -376,7 +397,10 @@ class Interpreter(abc.ABC):
                 thing.of = thing.of or of
 
     def body(self, tree: ast.AST, scope: Scope) -> Value:
-        """Interpret the body of a function or comprehension, and return its result."""
+        """Interpret the body of a function or comprehension; return the objects that it may return.
+
+        tree : the function's syntax tree.  scope : its variables, with the parameters bound.
+        """
         if isinstance(tree, ast.Lambda):
             return self.evaluate(tree.body, scope)
         if isinstance(tree, FUNCTIONS):
@@ -398,9 +422,10 @@ class Interpreter(abc.ABC):
             raise TooLong
 
     def leaves_here(self, spot: Spot, scope: Scope) -> int:
-        """Return the bits of the untracked conversions at ``spot``, and add these bits to ``left``.
+        """Return the bits of the conversions that the program made at the source location ``spot``.
 
-        A conversion counts if its chain of calls is unknown or that of ``scope``.
+        A conversion counts if its chain of calls is unknown, or is that of ``scope``.  The bits are also
+        added to ``left``, the conversions that the analysis has come to.
         """
         found = 0
         for path, bit in self.leaving.get(spot, ()):
@@ -411,7 +436,7 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def arrive(self, spot: Spot, node: ast.AST, scope: Scope) -> None:
-        """Note which converted values reach ``node``, after its evaluation at ``spot``.
+        """Do what a subclass does after the evaluation of ``node``, at the source location ``spot``.
 
         ``Flow`` notes the taint of an op's operands if a constant entered a recorded op at ``spot``.
         """
@@ -432,10 +457,10 @@ class Interpreter(abc.ABC):
                 self.arrive(spot, statement, scope)
 
     def taint_statement(self, statement: ast.stmt, taint: int, scope: Scope) -> None:
-        """Add ``taint`` to all objects that a statement assigns or returns.
+        """Note that all objects which a statement assigns or returns may contain converted values.
 
-        The taint has the bits of the conversions in the statement: the expression that converts is
-        unknown.
+        taint : the bits of the conversions in the statement.  It is not known which of
+        its expressions converted a value.
         """
         made = self.object_made(statement, scope, taint, "left")
         for node in ast.walk(statement):
@@ -486,7 +511,7 @@ class Interpreter(abc.ABC):
     do_AsyncFunctionDef = do_FunctionDef
 
     def new_function(self, node: ast.AST, scope: Scope) -> Value:
-        """Return the function that a ``def`` or ``lambda`` defines."""
+        """Return the object for the function that a ``def`` or ``lambda`` defines."""
         made = self.object_made(node, scope)
         for thing in made:
             thing.closure = (node, scope)
@@ -523,7 +548,10 @@ class Interpreter(abc.ABC):
         )
 
     def loop(self, turn: Callable[[], None], scope: Scope) -> None:
-        """Interpret a loop's body, ``turn``, until a turn changes nothing, at most TURNS times."""
+        """Interpret a loop until a turn changes no variable and no object, at most TURNS times.
+
+        turn : a function that interprets the body of the loop once.
+        """
         jumps, scope.jumps = scope.jumps, []
         for _ in range(TURNS):
             before, grown = dict(scope.names), self.grown
@@ -678,10 +706,10 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def wrote(self, spot: Spot, owners: Value, value: Value, scope: Scope) -> None:
-        """Note which converted values are in ``x[k] = value``, a write at ``spot``.
+        """Do what a subclass does at a write ``x[k] = value``, at the source location ``spot``.
 
-        ``Flow`` notes the taint of x and ``value`` if a tape recorded the write, and a constant entered
-        it. owners : the possible objects x.
+        ``Flow`` notes the taint of x and ``value`` if a tape recorded the write, and one of them is a
+        constant.  owners : the possible objects x.
         """
 
     # --- expressions ------------------------------------------------------------------------------
@@ -709,16 +737,19 @@ class Interpreter(abc.ABC):
         return [self.evaluate(node, scope) for node in nodes if node is not None]
 
     def of_other(self, node: ast.AST, scope: Scope) -> Value:
-        """Return a new object with the taint (bits of conversions) of all parts of the expression."""
+        """Return a new object that may contain the converted values of all parts of an expression.
+
+        This serves the node classes that have no method ``of_X``.
+        """
         parts = self.evaluate_each(subexpressions(node), scope)
         made = self.object_made(node, scope, taint_of(parts))
         self.name_channel(made, parts)
         return made
 
     def name_channel(self, made: Value, parts: list[Value]) -> None:
-        """Set the field ``channel`` (the file or device that an object names) of the objects ``made``.
+        """Note that ``made`` may name a file or device, because it was computed from a text or path.
 
-        Do so if one of ``parts``, from which they were computed, is a text or has a channel.
+        made : new objects.  parts : the possible values of the operands from which they were computed.
         """
         if any(thing.channel or thing.text for part in parts for thing in part):
             for thing in made:
@@ -842,7 +873,10 @@ class Interpreter(abc.ABC):
         return self.attribute(owners, node.attr, node, scope)
 
     def attribute(self, owners: Value, name: str, node: ast.AST, scope: Scope) -> Value:
-        """Return the possible values of the attribute ``name`` of ``owners``."""
+        """Return the objects that ``x.name`` may be, for any x in ``owners``.
+
+        node : the expression that reads the attribute, to which new objects belong.
+        """
         if name == "__dict__":
             return self.views_of(owners)
         if name == "__class__":
@@ -868,7 +902,9 @@ class Interpreter(abc.ABC):
                 was_missed = was_missed or computed is None
                 found |= computed or NOTHING
             elif not own and not inherited and hasattr(thing.actual, name):
-                own = self.existing_object(getattr(thing.actual, name))  # ``mock.patch.dict``
+                own = self.existing_object(
+                    getattr(thing.actual, name)
+                )  # such as ``mock.patch.dict``
             elif not own and not inherited:
                 own = frozenset((self.thing(thing, name),))
                 self.add_field(thing, f".{name}", own)
@@ -883,10 +919,14 @@ class Interpreter(abc.ABC):
     def call_method(
         self, thing: Thing, name: str, given: list[Value], node: ast.AST, scope: Scope
     ) -> Value | None:
-        """Call an object's method of this name; return None if no user's class defines the method."""
+        """Interpret a call of the method ``name`` of an object; return what the method may return.
+
+        given : the possible values of each argument.  Return None if no class of the user defines the
+        method.
+        """
 
     def classes_of(self, owners: Value) -> Value:
-        """Return the classes of ``owners``, as far as they are known."""
+        """Return the objects for ``x.__class__``, for any x in ``owners`` whose class is known."""
         found: set[Thing] = set()
         for thing in owners:
             found |= thing.fields.get("<class>", NOTHING)
@@ -906,7 +946,10 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def inherited(self, thing: Thing, name: str, node: ast.AST, scope: Scope) -> Value:
-        """Return an attribute from the class of ``thing``: a bound method or a property's value."""
+        """Return what the class of ``thing`` gives for the attribute ``name``.
+
+        That is a bound method, or the value of a property.
+        """
 
     @abc.abstractmethod
     def run_by_operator(self, node: ast.expr, scope: Scope) -> Value:
@@ -916,11 +959,14 @@ class Interpreter(abc.ABC):
     def run_by_store(
         self, target: ast.Attribute, owners: Value, value: Value, scope: Scope
     ) -> None:
-        """Interpret the user's ``__set__`` or ``__setattr__`` that an assignment called."""
+        """Interpret the user's ``__set__`` or ``__setattr__`` that an assignment ``x.a = value`` ran.
+
+        target : the expression ``x.a``.  owners : the possible objects x.
+        """
 
     @abc.abstractmethod
     def decorated(self, decorator: ast.expr, function: Value, scope: Scope) -> Value:
-        """Return the result of a decorator's call with ``function``."""
+        """Return what ``decorator(function)`` may return."""
 
     @abc.abstractmethod
     def of_Call(self, node: ast.Call, scope: Scope) -> Value:
@@ -954,7 +1000,10 @@ class Interpreter(abc.ABC):
         return found | self.object_made(node, scope, taint)
 
     def item_of(self, value: Value, key: Any) -> Value:
-        """Return the possible values of ``value[key]``; a key of ANY or below 0 may be any element."""
+        """Return the objects that ``value[key]`` may be.
+
+        A key that is ANY (unknown) or a negative number may select any element.
+        """
         if key is ANY or (type(key) is int and key < 0):
             return self.elements_in(value, keys=False)
         found: set[Thing] = set()
@@ -982,9 +1031,10 @@ def subexpressions(node: ast.AST) -> list[ast.expr]:
 
 
 def file_of(of: type) -> str:
-    """Return the file that defines a class; "<frozen", as for Python's own files, if it is built in.
+    """Return the file that defines the class ``of``, to decide whether the class is the user's.
 
-    Return "<frozen" also if the module of the class is unknown, and "" if the module has no file.
+    Return "<frozen", as for Python's own modules, if the class is built in or its module is unknown.
+    Return "" if the module has no file.
     """
     module = inspect.getmodule(of)
     if of.__module__ in sys.builtin_module_names:
@@ -1017,7 +1067,10 @@ def constant_key(node: ast.AST) -> Any:
 
 
 def imported(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> Any:
-    """Return the module or member that an import statement binds; None if it is not imported yet."""
+    """Return the module or member of the running program that an import statement binds.
+
+    Return None if the module is not imported yet.
+    """
     if isinstance(node, ast.Import):
         return sys.modules.get(alias.name if alias.asname else alias.name.partition(".")[0])
     module = sys.modules.get(node.module or "")

@@ -1,4 +1,4 @@
-"""Findings: warnings and errors for derivatives that lack a part because of untracked conversions."""
+"""Warn or raise if a derivative lacks a part because a value was converted to untracked data."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from .._record.plan import Record, ids_made_of
 from .._util.errors import LostGradientError, TapeWarning, see, stacklevel, user_line
 from .._util.source_locations import stack_key
 from .constant_entries import Journal
-from .messages import exit_text, lost
+from .messages import exit_text, lost_message
 from .suspected_exits import (
     Exit,
     exits_between,
+    find_suspected,
     is_written_copy,
     records_on_the_way,
     sources_of,
-    suspicions,
 )
 
 
 class Finding(NamedTuple):
-    """A message on conversions, such as ``float(x)``, because of which a derivative lacks a part.
+    """A message that a derivative lacks a part, because values were converted, as by ``float(x)``.
 
     text : the message.  is_error : True to raise it as an error, False to warn.
     """
@@ -32,14 +32,15 @@ class Finding(NamedTuple):
 
 
 class Doubt(NamedTuple):
-    """The findings on one derivative, kept until a second run of the user's function checks them.
+    """The findings on one derivative that are not reported yet, because they may be false alarms.
 
-    ``xp.grad``, for example, does such a run.
+    ``xp.grad`` and similar functions can run the user's function again, compare the derivative with
+    differences, and report the findings only if it is wrong.
 
     findings : findings on missing parts.  written : findings on writes to NumPy copies, which are lost.
-    what : the request, such as "gradient".  exits : the conversions of values that depend on the
-    sources.  places : keys of the source lines of these conversions, and of the ops that constants
-    entered.
+    what : the request for messages, such as "gradient".  exits : the conversions of values that depend
+    on the sources.  places : keys of the source lines of these conversions, and of the ops that got
+    constants.
     """
 
     findings: tuple[Finding, ...]
@@ -56,12 +57,14 @@ def report_findings(found: Sequence[Finding]) -> None:
         warnings.warn(text, TapeWarning, stacklevel=stacklevel())
 
 
-class Lacks:
+class LostParts:
     """The untracked conversions ("exits") because of which one derivative may lack a part.
 
-    They are collected before the backward pass, and reported after it by ``tell``.
+    They are collected before the backward pass, and reported after it by ``report``.
 
-    between : pairs (record number, record) for the conversions of values that depend on the sources.
+    records, journal : those of the recorder that computes the derivative.  sources, targets : value ids.
+    between : pairs (record number, LEFT record) for the conversions of values that depend on a source,
+    before the last record of a target.
     """
 
     def __init__(
@@ -71,18 +74,20 @@ class Lacks:
         sources: Sequence[int],
         targets: Sequence[int],
     ) -> None:
-        self.records, self.journal = [*records], journal  # a pass may add to a tape's own list
+        # A copy of the records, because a backward pass may add records to the tape's own list.
+        self.records, self.journal = [*records], journal
         self.sources, self.targets = frozenset(sources), targets
         self.between = exits_between(self.records, self.sources, targets)
 
-    def sources_that_left(self) -> set[int]:
-        """Return the ids of the values that left the tape, and of all values on which they depend."""
+    def converted_sources(self) -> set[int]:
+        """Return the ids of the converted values, and of all values from which they were computed."""
         return sources_of(self.records, [left.value for _, left in self.between])
 
-    def exits_without(self, absent: Container[int]) -> list[tuple[int, Exit]]:
-        """Return pairs (record number, Exit) for all conversions in ``between``.
+    def describe_exits(self, absent: Container[int]) -> list[tuple[int, Exit]]:
+        """Return an Exit for each conversion in ``between``, in pairs (record number, Exit).
 
-        absent : the ids of the sources whose derivative is None, for the fields of Exit.
+        absent : the ids of the sources whose derivative is None.  The fields of the Exit say whether the
+        converted value depends on such a source, or on another one.
         """
         gone = {value_id for value_id in self.sources if value_id in absent}
         without, others = (
@@ -95,10 +100,10 @@ class Lacks:
         ]
 
     def suspected(self, left: list[tuple[int, Exit]]) -> list[Exit]:
-        """Return the conversions in ``left`` on whose values the targets may depend by constants."""
-        return suspicions(self.records, self.journal, left, self.targets)
+        """Return the conversions in ``left`` whose values may have reached a target as constants."""
+        return find_suspected(self.records, self.journal, left, self.targets)
 
-    def tell(
+    def report(
         self,
         absent: Container[int],
         what: str,
@@ -111,13 +116,14 @@ class Lacks:
         """Warn or raise, according to ``mode``, if the derivative may lack a part.
 
         absent : the ids of sources whose derivative is None.  what : the request, such as "gradient".
-        mode : "warn" or "raise".  never_zeros : True if zeros in place of a missing derivative are an
-        error.  unseen : True if the recorder does not know a target, which may then depend on any value.
-        doubts : a list that gets a Doubt in place of a warning or error; None to report at once.
+        mode : "warn" or "raise".  never_zeros : True if the caller returns zeros in place of None, and
+        wrong zeros have to be an error.  unseen : True if the recorder does not know a target, which may
+        then depend on any value.  doubts : a list that gets a Doubt in place of a warning or error; None
+        to report at once.
         """
         if not self.between:
             return
-        left = self.exits_without(absent)
+        left = self.describe_exits(absent)
         suspected = self.suspected(left)
         found = findings(left, suspected, what, mode, never_zeros, unseen)
         exits = [exit_ for _, exit_ in left]
@@ -129,13 +135,13 @@ class Lacks:
             doubts.append(Doubt(tuple(found), tuple(written), what, tuple(exits), places))
 
     def places(self, exits: Sequence[Exit]) -> frozenset[object]:
-        """Return keys of the source lines of conversions, and of the ops that constants entered."""
+        """Return keys of the source lines of conversions, and of the ops that got constants."""
         back = [(stack_key(entry.stack), entry.op) for _, entry, _ in self.journal.entries]
         return frozenset([*back, *[stack_key(exit_.stack) for exit_ in exits]])
 
     @property
     def entered(self) -> bool:
-        """Return True if a constant entered an op after the first conversion, on the way to a target."""
+        """Return True if an op on which a target depends got a constant after the first conversion."""
         first = self.between[0][0]
         on_the_way = records_on_the_way(self.records, self.targets, first)
         return any(i in on_the_way for i, _, _ in self.journal.entries)
@@ -148,26 +154,26 @@ def findings(
     """Return the findings that a gradient is None, would be zeros, or may lack a part.
 
     left : all conversions, in pairs (record number, Exit).  suspected : those whose values may have come
-    back as constants.  The other parameters are those of ``Lacks.tell``.
+    back as constants.  The other parameters are those of ``LostParts.report``.
     """
-    places: dict[object, Exit] = {}
+    places: dict[object, Exit] = {}  # one conversion for each source line
     for _, exit_ in left:
         if exit_.absent:
             places.setdefault((stack_key(exit_.stack), exit_.how), exit_)
     nothing = [*places.values()]
     partly = [exit_ for exit_ in suspected if exit_.present]
     if never_zeros and nothing:
-        if unseen or come_back(nothing, suspected):
-            return [Finding(lost(nothing, f"the {what} would be zeros"), True)]
-        nothing = []  # the zeros are correct
+        if unseen or may_have_come_back(nothing, suspected):
+            return [Finding(lost_message(nothing, f"the {what} would be zeros"), True)]
+        nothing = []  # no converted value came back, so the zeros are correct
     rows = (nothing, f"{what} is None"), (partly, f"a part of the {what} may be missing")
-    return [Finding(lost(exits, said), mode == "raise") for exits, said in rows if exits]
+    return [Finding(lost_message(exits, said), mode == "raise") for exits, said in rows if exits]
 
 
 def written_copies(exits: Sequence[Exit], mode: str) -> list[Finding]:
-    """Return a list of one finding if user code writes to a NumPy copy of a followed value.
+    """Return a list with a finding if user code writes to a NumPy copy of a followed value, else [].
 
-    Return an empty list otherwise.
+    An example is ``np.asarray(y)[0] = 1``.  exits : the conversions to check.  mode : "warn" or "raise".
     """
     lines = [exit_text(e) for e in exits if "asarray" in e.how and is_written_copy(e.stack)]
     if not lines:
@@ -180,7 +186,10 @@ def written_copies(exits: Sequence[Exit], mode: str) -> list[Finding]:
     return [Finding(text, mode == "raise")]
 
 
-def come_back(exits: Sequence[Exit], suspected: Sequence[Exit]) -> bool:
-    """Return True if a conversion in ``exits`` has the source location of one in ``suspected``."""
+def may_have_come_back(exits: Sequence[Exit], suspected: Sequence[Exit]) -> bool:
+    """Return True if the value of a conversion in ``exits`` may have come back as a constant.
+
+    It may if a conversion in ``suspected`` has the same source location.
+    """
     places = {stack_key(exit_.stack) for exit_ in suspected}
     return any(stack_key(exit_.stack) in places for exit_ in exits)

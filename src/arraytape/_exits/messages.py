@@ -1,4 +1,7 @@
-"""Messages about conversions: the lines where a value was converted and came back, and what to do."""
+"""Compose messages about conversions such as ``float(x)``: what to do, and the lines concerned.
+
+The lines are those where a followed value was converted, and where it may have come back as a constant.
+"""
 
 from __future__ import annotations
 
@@ -38,9 +41,10 @@ ARRAYS = ("numpy", "array_api_compat", "array_api_extra")
 
 
 def library_call(stack: Stack) -> tuple[str, Place] | None:
-    """Return the name of the library function that the user called, and the Place of the call.
+    """Return the library function that converted a value, and the Place of the user's call of it.
 
-    Return None if no library function converted the value.
+    stack : the stack at the conversion, innermost first.  The function is given as "module.name".
+    Return None if the user's own code converted the value.
     """
     inside = frames_in_library(stack)
     if not inside:
@@ -50,9 +54,9 @@ def library_call(stack: Stack) -> tuple[str, Place] | None:
 
 
 def library_function(inside: Sequence[Place], place: Place) -> str:
-    """Return ``module.name`` of the library function that the call at ``place`` runs.
+    """Return ``module.name`` of the library function that the user's call at ``place`` runs.
 
-    ``inside`` has the frames in the library. They name the function if the source text does not.
+    inside : the frames in the library.  They name the function if the source text of the call does not.
     """
     text = called_text(place)
     function = object_named(text, place)
@@ -66,7 +70,7 @@ def library_function(inside: Sequence[Place], place: Place) -> str:
 
 
 def object_named(text: str, place: Place) -> Any:
-    """Return the object with the dotted name ``text`` in the globals of a function; None without one."""
+    """Return the object that the dotted name ``text`` means in the globals at ``place``, or None."""
     first, *rest = text.split(".")
     value = place.names.get(first)
     for part in rest:
@@ -75,13 +79,16 @@ def object_named(text: str, place: Place) -> Any:
 
 
 def called_text(place: Place) -> str:
-    """Return the source text of the called function at a place, such as ``math.sin``, or ""."""
+    """Return the source text of the function that ``place`` calls, such as "math.sin", or ""."""
     node = node_at(place)
     return ast.unparse(node.func) if isinstance(node, ast.Call) else ""
 
 
 def module_of(place: Place, name: str) -> str:
-    """Return the module of the named function; if it is unknown, the first part of the name."""
+    """Return the module that defines the function ``name``; if unknown, the first part of the name.
+
+    place : a source location, in whose globals the name is looked up.
+    """
     return str(getattr(object_named(name, place), "__module__", None) or name.partition(".")[0])
 
 
@@ -92,14 +99,14 @@ def without_private_modules(name: str) -> str:
 
 
 class Conversion(NamedTuple):
-    """Two clauses of a message about a conversion: advice, and what happened."""
+    """Two clauses for an error message about a conversion: what to do, and what happened."""
 
     advice: str
     fact: str
 
 
 def last_exit(records: Sequence[Record]) -> Conversion | None:
-    """Return the clauses about the last conversion among these records; None if there is none."""
+    """Return advice and fact about the last conversion among the records of a tape, or None."""
     for record in reversed(records):
         if record[0] == LEFT.number:
             left = LeftRecord(*record)
@@ -110,7 +117,7 @@ def last_exit(records: Sequence[Record]) -> Conversion | None:
 
 
 def exit_text(exit_: Exit | LeftRecord) -> str:
-    """Return the source location of a conversion as text: ``a.py:12 (float())``.
+    """Return the source location and kind of a conversion as text: ``a.py:12 (float())``.
 
     For a conversion in a library, return ``a.py:12 (in scipy.f, at b.py:34 (float()))``.
     """
@@ -121,7 +128,7 @@ def exit_text(exit_: Exit | LeftRecord) -> str:
 
 
 def remedy(exit_: Exit | LeftRecord) -> str:
-    """Return advice, as a clause, on how to avoid a conversion."""
+    """Return a clause on how to avoid a conversion, such as "call the function on the Array itself"."""
     call = library_call(exit_.stack)
     place = innermost_user_place(exit_.stack)
     if call is not None and (package := call[0].partition(".")[0]) in INTEROP:
@@ -141,14 +148,22 @@ def sentence(text: str) -> str:
 
 
 def callable_name(function: str, place: Place) -> str:
-    """Return the public name of a function, or of a method as in the user's line: ``norm.logpdf``."""
+    """Return the name of a library function for a message: ``scipy.signal.lfilter``.
+
+    A method is named as in the user's source line, for example ``norm.logpdf``.
+    function : the full name, with private modules.  place : the user's call.
+    """
     text = called_text(place)
     is_method = function.rpartition(".")[0] not in sys.modules
     return text if is_method and 0 < len(text) < 60 else without_private_modules(function)
 
 
 def by_interop(package: str, function: str, place: Place, exit_: Exit | LeftRecord) -> str:
-    """Return advice on a call of SciPy or scikit-learn: to use interop if that has a rule for it."""
+    """Return advice on a call of SciPy or scikit-learn: to use ``interop`` if it has a rule for it.
+
+    package : "scipy" or "sklearn".  function : the full name of the called function.
+    place : the user's call.  exit_ : the conversion inside the function.
+    """
     inside = frames_in_library(exit_.stack)
     modules = [str(place.names.get("__name__", "")) for place in inside]
     name = callable_name(function, place)
@@ -190,7 +205,7 @@ def exit_places(exits: Sequence[Exit]) -> str:
 
 
 def ways_back(exits: Sequence[Exit]) -> str:
-    """Return the first SHOWN source lines at which converted values may have come back, as text."""
+    """Return as text where converted values may have come back as constants, at most SHOWN lines."""
     lines: dict[str, None] = {}
     for stack in itertools.chain.from_iterable(exit_.back for exit_ in exits):
         place = innermost_user_place(stack)
@@ -201,8 +216,11 @@ def ways_back(exits: Sequence[Exit]) -> str:
     return ", ".join([*lines][:SHOWN]) + (" ..." if len(lines) > SHOWN else "")
 
 
-def lost(exits: Sequence[Exit], what: str) -> str:
-    """Return the message about conversions.  It begins with ``what``, which says what is missing."""
+def lost_message(exits: Sequence[Exit], what: str) -> str:
+    """Return the message that a derivative lacks a part because of the conversions ``exits``.
+
+    what : the first clause, such as "gradient is None".
+    """
     back = ways_back(exits)
     again = f", and what came of it went in again at {back}" if back else ""
     advice = sentence("; ".join(dict.fromkeys(map(remedy, exits[:SHOWN]))))

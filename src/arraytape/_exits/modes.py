@@ -9,7 +9,7 @@ DEFAULT = ["warn"]
 
 
 def mode_of(exits: str | None) -> str:
-    """Return ``exits``, or the default if it is None; raise ValueError if it is no mode."""
+    """Return the checked argument ``exits=`` of a tape; if it is None, the default of the process."""
     if exits is None:
         return DEFAULT[0]
     if not isinstance(exits, str) or exits not in MODES:

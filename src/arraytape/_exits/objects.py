@@ -1,7 +1,8 @@
-"""Objects of the user's program in the analysis: a ``Thing`` for each expression that creates one.
+"""Objects of the user's program, as the analysis of its source code represents them.
 
-The taint of an object is a set of bits, one for each conversion to untracked data, such as ``float(x)``,
-whose value may be part of the object.  Taint only grows.
+There is a ``Thing`` for each expression that creates an object.  The taint of a Thing is an int with a
+bit for each conversion to untracked data, such as ``float(x)``, whose value may be part of the object.
+Bits are added to a taint and never removed.
 """
 
 from __future__ import annotations
@@ -17,25 +18,30 @@ if TYPE_CHECKING:
 Value = frozenset["Thing"]  # the objects that an expression may evaluate to
 Channel = frozenset[Any]  # names of a file, device or process: texts and objects
 NOTHING: Value = frozenset()
-VISITED = [0]  # objects that ``taint_of`` visited in all analyses, a measure of time
+VISITED = [0]  # the number of objects that ``taint_of`` visited in all analyses, a measure of time
 ANY = "*"  # the field of elements under an unknown key
 KEYS = "<keys>"  # the field of a dict's keys
 
 
 class Thing:
-    """One object of the running program, or all objects that one expression creates.
+    """An object in the analysis: one object of the running program, or all that one expression creates.
 
-    taint : bits of the conversions whose values the object may contain.
-    fields : dict from keys to possible values: attributes (key "." and the name), items (key "=" and a
-    text, or a number), and others in "<...>".  actual : the module, class or function of the running
-    program.  of : the class of an instance.  closure : tree and scope of a function or class.  me : the
-    ``self`` of a bound method.  is_whole : True if all code that writes to the object is analysed, so
-    that a read without a result shows a missed write.  is_display : True for ``[...]`` and ``{...}``,
-    which may be empty before the code fills them.  names : the scope that the result of ``globals()``
-    shows.  is_view : True for ``vars(x)``, whose items are the attributes of x.
-    is_fixed : True if nothing can be stored in it.  text : the text of a string literal, or None.
-    channel : the names of the file, device or process to which a path or open file leads.  bases : the
-    classes that ``super()`` searches.
+    taint : bits of the conversions to untracked data whose values the object may contain.
+    fields : dict from keys to possible values.  The key of an attribute is "." and its name.  The key of
+    an item is a number, or "=" and a text.  Keys "<...>" are for other relations between objects.
+    actual : the module, class or function of the running program that this object is, or None.
+    of : the class of an instance, if it is known.
+    closure : the syntax tree of a function or class, and the scope around it.
+    me : the possible ``self`` of a bound method.
+    is_whole : True if all code that writes to the object is analysed, so that a read without a result
+    shows a missed write.
+    is_display : True for ``[...]`` and ``{...}``, which may be empty before the code fills them.
+    is_view : True for ``vars(x)``, whose items are the attributes of x.
+    is_fixed : True if nothing can be stored in the object.
+    names : the scope whose variables are the items of ``globals()`` or ``locals()``, or None.
+    text : the text of a string literal, or None.
+    channel : the names of the file, device or process to which a path or open file leads.
+    bases : the classes that ``super()`` searches.
     """
 
     __slots__ = (
@@ -76,10 +82,10 @@ KNOWN: Value = frozenset((CONSTANT,))
 
 
 def taint_of(values: Iterable[Value]) -> int:
-    """Return the union of the taints of ``values`` and of all objects that their fields lead to.
+    """Return the bits of all converted values that may be in ``values``, or in objects they refer to.
 
-    The taint of an object is a set of bits, one for each conversion.  The loop calls no function for
-    each object, because the loop takes a third of an analysis's time.
+    values : sets of Things.  The loop calls no function for each object, because the loop takes a third
+    of an analysis's time.
     """
     seen: set[Thing] = set().union(*values)
     reached, found = list(seen), 0
@@ -101,7 +107,10 @@ def taint_of(values: Iterable[Value]) -> int:
 
 
 def taint_of_free_names(function: ast.AST, scope: Scope | None) -> int:
-    """Return the taint (bits of conversions) of a function's variables from outer scopes."""
+    """Return the bits of converted values that a function may read from variables of outer scopes.
+
+    function : the syntax tree.  scope : the scope in which the function is defined.
+    """
     names = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
     found = 0
     while scope is not None:

@@ -1,4 +1,8 @@
-"""Scopes of functions and modules: the possible values of names at the current statement."""
+"""Scopes for the analysis of source code: the variables of a function or module, with possible values.
+
+A value in the analysis is a set of ``Thing`` objects, those to which the variable may be bound at the
+statement that is now interpreted.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +15,12 @@ Names = dict[str, Value]
 
 
 class Scope:
-    """The variables of one call of a function, or of a module.
+    """The variables of one call of a function, or of a module, during the analysis.
 
+    file : the file of the source code.  parent : the scope around this one, None for a module.
     names : dict from each variable to its possible values.  alive : True if the current statement can be
     reached.  jumps : list of ``names`` at each ``break`` and ``continue`` of the current loop.
+    returns, yields : the objects that the function may return or yield.
     calls : the source locations of the calls that lead to this scope, outermost first.  outer : the
     names that are declared global or nonlocal.
     """
@@ -56,14 +62,16 @@ class Scope:
             scope.names[name] = (scope.own(name) or NOTHING) | value
 
     def bind_weakly(self, name: str, value: Value) -> None:
-        """Add ``value`` to the possible values of a name; ``name`` is ``ANY`` if it is unknown."""
+        """Add ``value`` to the possible values of a name; use the name ``ANY`` if it is unknown."""
         self.names[name] = (self.own(name) or NOTHING) | value
 
     # --- branches ---------------------------------------------------------------------------------
     def branch(self, *ways: Callable[[], None]) -> None:
-        """Run each branch on the current variables; join the variables of branches that end alive.
+        """Interpret alternative branches of the code, each from the current variables.
 
-        A branch is alive at its end if no ``return``, ``raise``, ``break`` or ``continue`` left it.
+        Afterwards a variable may have the value of any branch whose end is reached: of one without
+        ``return``, ``raise``, ``break`` or ``continue``.
+        ways : functions that interpret one branch each.
         """
         before, ends = self.names, []
         for way in ways:
@@ -75,13 +83,16 @@ class Scope:
         self.names = join_names(*ends) if ends else before
 
     def end_of_turn(self) -> None:
-        """Join the variables' values at each ``break``, ``continue`` and the loop body's end."""
+        """End a turn of a loop: join the variables at each break, continue, and the end of the body."""
         self.names = join_names(*self.jumps, *([self.names] if self.alive else []))
         self.jumps, self.alive = [], True
 
 
 class ModuleScope(Scope):
-    """The globals of a module; a name that the analysis has not bound has the module's real value."""
+    """The globals of a module; a name that the analysis has not bound has the running module's value.
+
+    actual : the globals of the running module.  resolve : function from such a value to its Things.
+    """
 
     def __init__(
         self, file: str, actual: Mapping[str, Any], resolve: Callable[[Any], Value]
@@ -96,7 +107,7 @@ class ModuleScope(Scope):
 
 
 def join_names(*ways: Names) -> Names:
-    """Return the possible values of names after any of several branches."""
+    """Return the union of the possible values of each name over several branches of the code."""
     if not ways:
         return {}
     found = dict(ways[0])

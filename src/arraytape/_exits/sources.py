@@ -1,4 +1,4 @@
-"""Syntax trees of code that ran: of the function of a code object, or of one bytecode instruction.
+"""Find the syntax tree (``ast``) of code that ran: of a code object, or of the expression on a stack.
 
 Files of installed packages may be large, so only the function that is needed is parsed there.
 """
@@ -15,9 +15,9 @@ from typing import Any
 from .._util.source_locations import Place, is_installed
 
 Function = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-Folded = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-FOLDED = {
+COMPREHENSIONS = {
     "<listcomp>": ast.ListComp, "<setcomp>": ast.SetComp, "<dictcomp>": ast.DictComp,
     "<genexpr>": ast.GeneratorExp,
 }  # fmt: skip
@@ -36,7 +36,10 @@ def tree_of(file: str) -> ast.Module | None:
 
 @functools.lru_cache(1024)
 def block_of(file: str, first: int) -> ast.Module | None:
-    """Parse only the function that begins at a line; its nodes have the file's line numbers."""
+    """Parse only the function that begins at line ``first``; its nodes have the file's line numbers.
+
+    Return None if the source is missing.
+    """
     lines = linecache.getlines(file)
     try:
         block = inspect.getblock(lines[first - 1 :])
@@ -49,20 +52,20 @@ def block_of(file: str, first: int) -> ast.Module | None:
 
 
 @functools.lru_cache(4096)
-def tree_of_code(code: CodeType) -> Function | Folded | None:
+def tree_of_code(code: CodeType) -> Function | Comprehension | None:
     """Return the tree of a code object's function or comprehension; None if the source is missing."""
     file, name = code.co_filename, code.co_name
     if name == "<module>":
         return tree_of(file)
     if is_installed(file):
-        inner = name in FOLDED or name == "<lambda>"
+        inner = name in COMPREHENSIONS or name == "<lambda>"
         first = code.co_firstlineno
         tree = block_of(file, enclosing(file, first) if inner else first)
     else:
         tree = tree_of(file)
     if tree is None:
         return None
-    kind = FOLDED.get(name, ast.Lambda if name == "<lambda>" else FUNCTIONS[:2])
+    kind = COMPREHENSIONS.get(name, ast.Lambda if name == "<lambda>" else FUNCTIONS[:2])
     found: list[Any] = [
         node
         for node in ast.walk(tree)
@@ -84,7 +87,7 @@ def forget_trees() -> None:
 
 
 def enclosing(file: str, line: int) -> int:
-    """Return the line of the ``def`` that encloses a line, or the line itself if there is none."""
+    """Return the line of the ``def`` that encloses a line of a file, or the line itself."""
     lines = linecache.getlines(file)
     indent = len(lines[line - 1]) - len(lines[line - 1].lstrip())
     for number in range(line - 1, 0, -1):
@@ -96,7 +99,7 @@ def enclosing(file: str, line: int) -> int:
 
 
 def first_line(node: ast.AST) -> int:
-    """Return ``co_firstlineno`` of a function's code: the line of its first decorator or ``def``."""
+    """Return the line of a function's first decorator or ``def``, as ``co_firstlineno`` of its code."""
     decorators = getattr(node, "decorator_list", None)
     first: Any = decorators[0] if decorators else node
     return int(first.lineno)
@@ -116,7 +119,10 @@ def span_of(node: ast.AST) -> Span:
 
 @functools.lru_cache(4096)
 def by_span(function: ast.AST) -> dict[Span, ast.AST]:
-    """Return a dict from each span to the innermost expression or statement with this span."""
+    """Return a dict from source spans to the innermost expression or statement of each span.
+
+    function : the syntax tree that is searched.
+    """
     nodes = ast.walk(function)  # outer nodes first
     return {span_of(node): node for node in nodes if isinstance(node, ast.expr | ast.stmt)}
 
@@ -134,7 +140,7 @@ def node_at(place: Place) -> ast.AST | None:
 
 
 def statement_at(function: ast.AST, line: int) -> ast.stmt | None:
-    """Return the innermost statement that covers a line."""
+    """Return the innermost statement in the tree ``function`` that covers a line."""
     found = None
     for node in ast.walk(function):
         if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or line):

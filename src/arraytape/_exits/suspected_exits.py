@@ -1,8 +1,9 @@
-"""Suspected exits: exits whose values may have come back as constants, so that a gradient lacks a part.
+"""Find conversions whose values may have come back as constants, so that a gradient lacks a part.
 
-An exit is a conversion of a followed value to untracked data.  An exit is suspected if later a constant
-enters an op on which the target depends, in one of three cases: the constant equals a number of the
-converted value, or it is computed from that value in the code, or the code cannot be analysed.
+A conversion of a followed value to untracked data, such as ``float(x)``, is called an exit.  An exit is
+suspected if later a constant enters an op on which the target depends, in one of three cases: the
+constant equals a number of the converted value, or the code computes it from that value, or the code
+cannot be analysed.
 """
 
 from __future__ import annotations
@@ -20,16 +21,17 @@ from .flow import verdicts
 from .known_names import WRITES
 from .sources import node_at, statement_at, tree_of_code
 
-IN_PLACE = frozenset(("fill", "partition", "put", "setfield", "sort"))  # methods of ndarray
-STEPS = frozenset(("int()", "round()"))  # conversions with derivative 0, which lose nothing
+IN_PLACE = frozenset(("fill", "partition", "put", "setfield", "sort"))  # ndarray's writing methods
+STEPS = frozenset(("int()", "round()"))  # conversions with the derivative 0, so no part is lost
 
 
 class Exit(NamedTuple):
-    """A conversion of followed values to untracked data ("exit"), and where they may have come back.
+    """A conversion of a followed value to untracked data ("exit"), and where it may have come back.
 
-    stack : the stack at the conversion.  how : its kind, such as "float()".
-    absent, present : True if the values depend on sources without, and with, a gradient.
-    back : the stacks of entries, where constants that may be the converted values entered ops.
+    stack : the call stack at the conversion.  how : its kind, such as "float()".
+    absent : True if the value depends on a source whose gradient is None.
+    present : True if the value depends on a source that has a gradient.
+    back : the stacks of later ops that got a constant which may contain the value.
     """
 
     stack: Stack
@@ -44,6 +46,7 @@ def exits_between(
 ) -> list[tuple[int, LeftRecord]]:
     """Return pairs (record number, LEFT record) for conversions of values that depend on the sources.
 
+    records : those of a tape.  sources, targets : value ids.
     Conversions after the last record of a target are left out, because they cannot affect a target.
     """
     done = {*targets}
@@ -57,7 +60,7 @@ def exits_between(
 
 
 def sources_of(records: Sequence[Record], value_ids: Iterable[int]) -> set[int]:
-    """Return these value ids, and the ids of all values from which they were computed."""
+    """Return ``value_ids`` and the ids of all values from which, by ``records``, they were computed."""
     found = {*value_ids}
     for record in reversed(records):
         if not found.isdisjoint(results_of(record)):
@@ -66,15 +69,19 @@ def sources_of(records: Sequence[Record], value_ids: Iterable[int]) -> set[int]:
 
 
 def frames_in_library(stack: Stack) -> Stack:
-    """Return the innermost frames of a stack that lie in a library; () if all frames do."""
+    """Return the innermost frames of a stack, those of the library that the user called.
+
+    Return () if the user's code is innermost, or if no frame is the user's.
+    """
     inside = tuple(itertools.takewhile(lambda place: place.lies_in_library, stack))
     return inside if len(inside) < len(stack) else ()
 
 
 def writes_out(stack: Stack) -> bool:
-    """Return True if a library call converted a value and may write its result to ``output=``.
+    """Return True if a library function that converted a value may write its result to ``output=``.
 
-    Then the value may come back in that array.  Return True also if the call's source is missing.
+    Then the converted value may come back in the array ``output``.  stack : that of the conversion.
+    Return True also if the source of the call is missing.
     """
     inside = frames_in_library(stack)
     if not inside:
@@ -85,9 +92,10 @@ def writes_out(stack: Stack) -> bool:
 
 
 def is_written_copy(stack: Stack) -> bool:
-    """Return True if a user's statement writes to the converted copy, so that the write is lost.
+    """Return True if a user's statement writes to the NumPy copy of a value, so that the write is lost.
 
-    Examples are ``np.asarray(y)[0] = 1``, ``data["y"].values[0] = 1`` and ``np.asarray(y).fill(0)``.
+    stack : that of the conversion, which made the copy.  Examples are ``np.asarray(y)[0] = 1``,
+    ``data["y"].values[0] = 1`` and ``np.asarray(y).fill(0)``.
     """
     is_passed_on = False  # True if the library function of the inner frame returned the copy
     for place in stack:
@@ -109,7 +117,7 @@ def is_written_copy(stack: Stack) -> bool:
 
 
 def written_in(statement: ast.stmt | None) -> list[ast.expr]:
-    """Return the expressions for the arrays to which a statement writes."""
+    """Return the expressions for the arrays to which a statement writes: for ``y[0] = 1`` the name y."""
     written: list[ast.expr] = []
     if isinstance(statement, ast.Assign):
         written = [t.value for t in statement.targets if isinstance(t, ast.Subscript)]
@@ -126,7 +134,7 @@ def written_in(statement: ast.stmt | None) -> list[ast.expr]:
 
 
 def chain_of(node: ast.expr) -> Iterator[ast.expr]:
-    """Yield an expression and the objects in it: ``a.b[0]``, then ``a.b``, then ``a``."""
+    """Yield an expression and the objects to which it belongs: ``a.b[0]``, then ``a.b``, then ``a``."""
     while True:
         yield node
         if not isinstance(node, ast.Attribute | ast.Subscript):
@@ -144,7 +152,7 @@ def records_on_the_way(records: Sequence[Record], targets: Sequence[int], first:
     return found
 
 
-def suspicions(
+def find_suspected(
     records: Sequence[Record],
     journal: Journal,
     exits: Sequence[tuple[int, Exit]],
@@ -152,7 +160,9 @@ def suspicions(
 ) -> list[Exit]:
     """Return the conversions whose values may be in constants on which the targets depend.
 
-    The field ``back`` of an Exit has the stacks at which such constants entered an op.
+    records, journal : those of one recorder.  exits : the conversions to check, in pairs (record number,
+    Exit).  targets : value ids.  The field ``back`` of a returned Exit has the stacks of the ops that
+    got such constants.
     """
     left = [(i, exit_) for i, exit_ in exits if exit_.how not in STEPS]
     if not left:
@@ -168,11 +178,11 @@ def suspicions(
     first: dict[object, tuple[int, Exit]] = {}
     for i, exit_ in left:
         first.setdefault((stack_key(exit_.stack), exit_.absent, exit_.present), (i, exit_))
-    told = verdicts(
+    rows = verdicts(
         [exit_.stack for _, exit_ in first.values()], [entry for _, entry, _ in entered]
     )
     found = []
-    for (i, exit_), row in zip(first.values(), told, strict=True):
+    for (i, exit_), row in zip(first.values(), rows, strict=True):
         back = [
             entry.stack
             for (j, entry, came_back), flows in zip(entered, row, strict=True)

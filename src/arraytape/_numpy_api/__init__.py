@@ -1,1 +1,1 @@
-"""NumPy's functions and methods on Arrays: see README.md."""
+"""Make NumPy's functions and methods work on Arrays, as recorded ops: ``np.sum(x)``.  See README.md."""

@@ -1,4 +1,4 @@
-"""The options ``axis=``, ``axes=`` and ``keepdims=`` of generalized ufuncs, such as ``np.vecdot``.
+"""Serve the options ``axis=``, ``axes=`` and ``keepdims=`` of generalized ufuncs like ``np.vecdot``.
 
 The core axes of a generalized ufunc are those over which one elementary operation runs: one axis of each
 input for ``vecdot``.  Arraytape's ops expect the core axes last.  So the core axes of each input are
@@ -23,10 +23,11 @@ OPTIONS = frozenset(("axes", "axis", "keepdims"))
 def with_core_axes(
     ufunc: np.ufunc, function: Callable[..., Any], options: dict[str, Any], *inputs: Any
 ) -> Any:
-    """Call ``function``, the op for ``ufunc``; options : its ``axis``, ``axes`` and ``keepdims``.
+    """Call an op in place of a generalized ufunc, with the options that say which axes are core axes.
 
-    Raise TypeError or ValueError in the cases in which NumPy does: ``axis`` for several core axes,
-    ``axes`` of the wrong length, ``keepdims`` for a result with core axes.
+    function : the op for ``ufunc``, which expects core axes last.  options : ``axis``, ``axes`` and
+    ``keepdims``, if given.  Raise TypeError or ValueError in the cases in which NumPy does: ``axis`` for
+    several core axes, ``axes`` of the wrong length, ``keepdims`` for a result with core axes.
     """
     # The number of core axes of each input and result: "(m,n),(n)->(m)" gives 2, 1, 1.
     cores = [

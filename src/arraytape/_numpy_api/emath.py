@@ -1,4 +1,4 @@
-"""``np.emath`` on Arrays: functions such as ``sqrt``, which are complex outside their real domain."""
+"""Functions of ``np.emath`` on Arrays: ``np.emath.sqrt`` of a negative number is complex, not NaN."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def as_complex(x: Array) -> Array:
 
 
 def complex_if_negative(x: Array) -> Array:
-    """Return x; cast x to a complex dtype if an element is real and negative."""
+    """Cast x to a complex dtype if an element is real and negative; else return x unchanged."""
     if x.dtype.kind == "c":
         found = any((elementwise.imag(x) == 0) & (elementwise.real(x) < 0))
     else:
@@ -31,7 +31,7 @@ def complex_if_negative(x: Array) -> Array:
 
 
 def complex_if_beyond_one(x: Array) -> Array:
-    """Return x; cast x to a complex dtype if an element is real and its absolute value exceeds 1."""
+    """Cast x to a complex dtype if an element is real and lies outside [-1, 1]; else return x."""
     outside = abs(x) > 1
     if x.dtype.kind == "c":
         outside = outside & (elementwise.imag(x) == 0)
@@ -39,24 +39,28 @@ def complex_if_beyond_one(x: Array) -> Array:
 
 
 def in_floating_dtype(x: Array) -> Array:
-    """Cast integers and booleans to the floating-point dtype of ``np.sqrt`` for their dtype."""
+    """Cast integers and booleans to the floating-point dtype that ``np.sqrt`` returns for them."""
     if x.dtype.kind in "fc":
         return x
     return astype(x, np.sqrt(np.ones((), x.dtype)).dtype)
 
 
-def extended(
+def complex_outside_domain(
     function: Callable[[Array], Array], outside: Callable[[Array], Array]
 ) -> Callable[[Any], Array]:
-    """Return ``x -> function(outside(x))``; ``outside`` casts x to complex if an element needs that."""
+    """Return the function of ``np.emath`` for an op such as ``log``: complex where the op would be NaN.
+
+    function : the op.  outside : casts x to a complex dtype if an element is outside the op's domain.
+    """
     return lambda x: function(in_floating_dtype(outside(array_of(x))))
 
 
-def mirrored(function: Callable[[Array], Array]) -> Callable[[Any], Array]:
-    """Return ``np.emath.arccos`` or ``arcsin``: for real x > 1, ``conj(function(conj(x)))``.
+def complex_beyond_one(function: Callable[[Array], Array]) -> Callable[[Any], Array]:
+    """Return ``np.emath.arccos`` or ``arcsin`` for the op ``function``, which is acos or asin.
 
-    The branch cut lies on the real axis, where the sign of a zero imaginary part selects the side.  With
-    z = conj(x) the imaginary part of ``1 - z * z``, in the derivative, is a zero with the right sign.
+    A real x > 1 lies on the branch cut, where the sign of a zero imaginary part selects the side.  There
+    the result is ``conj(function(z))`` with z = conj(x).  Then the imaginary part of ``1 - z * z``, in
+    the derivative, is a zero with the right sign.
     """
 
     def compute_on_branch_cut(x: ArrayLike) -> Array:
@@ -71,7 +75,7 @@ def mirrored(function: Callable[[Array], Array]) -> Callable[[Any], Array]:
     return compute_on_branch_cut
 
 
-log = extended(elementwise.log, complex_if_negative)
+log = complex_outside_domain(elementwise.log, complex_if_negative)
 
 
 def logn(n: ArrayLike, x: ArrayLike) -> Array:
@@ -88,13 +92,13 @@ def power(x: ArrayLike, p: ArrayLike) -> Array:
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    np.emath.arccos: mirrored(elementwise.acos),
-    np.emath.arcsin: mirrored(elementwise.asin),
-    np.emath.arctanh: extended(elementwise.atanh, complex_if_beyond_one),
+    np.emath.arccos: complex_beyond_one(elementwise.acos),
+    np.emath.arcsin: complex_beyond_one(elementwise.asin),
+    np.emath.arctanh: complex_outside_domain(elementwise.atanh, complex_if_beyond_one),
     np.emath.log: log,
-    np.emath.log10: extended(elementwise.log10, complex_if_negative),
-    np.emath.log2: extended(elementwise.log2, complex_if_negative),
+    np.emath.log10: complex_outside_domain(elementwise.log10, complex_if_negative),
+    np.emath.log2: complex_outside_domain(elementwise.log2, complex_if_negative),
     np.emath.logn: logn,
     np.emath.power: power,
-    np.emath.sqrt: extended(elementwise.sqrt, complex_if_negative),
+    np.emath.sqrt: complex_outside_domain(elementwise.sqrt, complex_if_negative),
 }

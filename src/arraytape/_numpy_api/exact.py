@@ -1,4 +1,4 @@
-"""Results whose values NumPy computes, and whose derivatives are those of a composition of ops.
+"""Give results NumPy's exact value, and the derivative of a composition of arraytape's ops.
 
 A composition of arraytape's ops may differ from NumPy's function in rounding errors, in dtypes that
 depend on the type of a number, and at infinities and NaN.  So NumPy's function runs on the raw data, and
@@ -44,7 +44,7 @@ OF_INTEGERS = frozenset((
 
 
 def is_numpys(function: Callable[..., Any], args: tuple[Any, ...]) -> bool:
-    """Return True if NumPy computes the value of the call ``function(*args)``."""
+    """Return True if the value of a call of NumPy's ``function`` has to come from NumPy itself."""
     if function in COMPOSED:
         return True
     return function in OF_INTEGERS and bool(args) and is_of_integers(args[0])
@@ -54,7 +54,7 @@ def is_of_integers(x: Any) -> bool:
     return isinstance(x, Array) and x.dtype.kind in "biu"
 
 
-# True while a composition runs after NumPy's function has issued the warnings, so that none comes twice.
+# True while a composition of ops runs only for the derivative: NumPy's function has issued the warnings.
 WARNED: contextvars.ContextVar[bool] = contextvars.ContextVar("WARNED", default=False)
 
 
@@ -69,13 +69,14 @@ def arrays_among(values: Any, depth: int = 0) -> list[Array]:
     return [x for part in values for x in arrays_among(part, depth + 1)]
 
 
-def exactly(
+def compute_by_numpy(
     function: Callable[..., Any], ours: Callable[[], Any], args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:  # fmt: skip
-    """Return ``function(*args, **kwargs)``, with the derivative of ``ours()``.
+    """Return the result of a call of a NumPy function, with the derivative of a composition of ops.
 
-    function : the function of NumPy.  ours : calls the composition of ops with the same arguments.
+    function : the function of NumPy, which computes the value from the raw data of ``args`` and
+    ``kwargs``.  ours : calls the composition with the same arguments; tapes record its ops.
     """
     kwargs = kwargs | {name: unwrap_option(kwargs[name]) for name in OPTIONS & kwargs.keys()}
     given = arrays_among([*args, *kwargs.values()])
@@ -123,10 +124,10 @@ def built_in(error: Exception) -> type[BaseException]:
 
 
 def result_for_empty(x: Array, value: Any) -> Any:
-    """Return the result for an empty x, in the shape of ``value``, which is NumPy's result.
+    """Return an Array that depends on the empty Array x, in the shape of NumPy's result ``value``.
 
-    The result is the sum over x, broadcast, so that it depends on x.  For several results, return
-    NumPy's results as Arrays that do not depend on x.
+    The Array is the sum over x, broadcast.  It replaces the result of a composition of ops that fails
+    for empty Arrays.  For several results, return NumPy's results as Arrays that do not depend on x.
     """
     if isinstance(value, tuple | list):
         return numpys_result_as_arrays(value, x)
@@ -136,18 +137,21 @@ def result_for_empty(x: Array, value: Any) -> Any:
 def with_numpys_values(
     function: Callable[..., Any], ours: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Return a function like ``ours``, a composition of ops, with the values of NumPy's ``function``."""
+    """Return a function with the values of NumPy's ``function`` and the derivatives of ``ours``.
+
+    ours : a composition of ops, called with the same arguments.
+    """
 
     def call_with_numpys_values(*args: Any) -> Any:
         if not arrays_among(args):  # the only Array was given as ``out=``
             args = tuple(arrays_like_first(*args))
-        return exactly(function, lambda: ours(*args), args, {})
+        return compute_by_numpy(function, lambda: ours(*args), args, {})
 
     return call_with_numpys_values
 
 
 def named_as(name: str, function: Callable[..., Any], *first: Any) -> Callable[..., Any]:
-    """Return ``functools.partial(function, *first)`` with the ``__name__`` that messages show."""
+    """Return ``functools.partial(function, *first)`` with a ``__name__``, for error messages."""
     found = functools.partial(function, *first)
     found.__name__ = name  # type: ignore[attr-defined]
     return found
@@ -158,7 +162,7 @@ def numpys_result_as_arrays(value: Any, home: Array) -> Any:
     if isinstance(value, tuple | list):
         parts = [numpys_result_as_arrays(part, home) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
-    return asarray_like(home, owned(value)) if is_data(value) else value
+    return asarray_like(home, copy_if_view(value)) if is_data(value) else value
 
 
 def is_data(value: Any) -> bool:
@@ -166,8 +170,8 @@ def is_data(value: Any) -> bool:
     return isinstance(value, np.generic) or type(value) in STORAGES
 
 
-def owned(value: Any) -> Any:
-    """Return the data; copy NumPy data that is a view of another array."""
+def copy_if_view(value: Any) -> Any:
+    """Return raw data that shares no memory with another array: copy ``value`` if it is a NumPy view."""
     if type(value) in STORAGES and type(value) is not np.ndarray:
         return value
     value = np.asarray(value)
@@ -175,9 +179,10 @@ def owned(value: Any) -> Any:
 
 
 def join_numpys_values(found: Any, value: Any, function: Callable[..., Any]) -> Any:
-    """Return Arrays with NumPy's values and with the value ids of ``found``, the result of the ops.
+    """Return Arrays that hold NumPy's values, but are recorded as the results of a composition of ops.
 
-    Tapes follow these value ids, so that the derivative of an Array is that of the ops.
+    found : the results of the composition.  value : NumPy's results.  function : the NumPy function, for
+    messages.  The Arrays get the value ids of ``found``, so that tapes follow them.
     """
     if isinstance(found, tuple | list):
         pairs = zip(found, value, strict=True)
@@ -188,7 +193,7 @@ def join_numpys_values(found: Any, value: Any, function: Callable[..., Any]) -> 
     # scalars and arrays of shape (), so the flag is taken from ``found``.
     traced = type(value) in STORAGES and type(value) is not np.ndarray
     state = found._state & SCALAR if traced else SCALAR if isinstance(value, np.generic) else 0
-    value = owned(value)
+    value = copy_if_view(value)
     if value.dtype.kind not in "fc":
         return asarray_like(found, value)
     if found.shape != value.shape:

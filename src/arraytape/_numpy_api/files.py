@@ -1,7 +1,8 @@
-"""NumPy's functions that write arrays to files or as text, on Arrays.
+"""NumPy's functions that write arrays to files or print them, such as ``np.save(file, x)``, on Arrays.
 
-``np.save(file, x)`` is an untracked conversion, as ``np.asarray(x)`` is: tapes record it, so that
-the message about a gradient of None can name the line.  A conversion to text is not recorded.
+``np.save`` converts x to data that no tape follows, as ``np.asarray(x)`` does.  Tapes note the
+conversion, so that the message about a gradient of None can name the line.  A conversion to text for
+printing is not noted.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from .numpy_arguments import host_values
 def on_host_data(function: Callable[..., Any], leaves: bool) -> Callable[..., Any]:
     """Return a function that calls NumPy's ``function`` with NumPy arrays in place of Arrays.
 
-    leaves : True if tapes record each conversion to a NumPy array, which ends the gradient.
+    leaves : True if tapes note each conversion of an Array to a NumPy array, for messages.
     """
     how = f"np.{function.__name__}()"
 

@@ -1,4 +1,4 @@
-"""The iterator ``x.flat``: a read returns a recorded copy, and a write changes x."""
+"""The iterator ``x.flat`` over the elements of an Array, whose reads and writes tapes record."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class FlatIterator:
         self.base, self.index = base, 0
 
     def flat_view(self) -> Array:
-        """Return the elements in one dimension: a view of base if its layout allows one, else a copy."""
+        """Return the elements of base as a 1-D Array, a view if the layout allows one, else a copy."""
         return reshape(self.base, (-1,))
 
     @property

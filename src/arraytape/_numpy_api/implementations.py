@@ -1,10 +1,9 @@
-"""Functions of NumPy that are written in Python, run on Arrays from NumPy's installed code.
+"""Run the Python code of NumPy's functions, such as ``np.gradient``, on Arrays.
 
-The *program* of a function is its Python code in NumPy.  The program runs with all of its keywords, and
-returns NumPy's values bit for bit.  Those NumPy functions that the program calls dispatch to arraytape's
-ops by ``__array_function__``, and are recorded.  Functions that make arrays, such as ``asarray`` and
-``empty``, do not dispatch.  So the program runs with copied globals, in which these functions make
-Arrays.
+The *program* of a function is its Python code in the installed NumPy.  The program accepts all keywords,
+and returns NumPy's values bit for bit.  The NumPy functions that it calls dispatch to arraytape's ops by
+``__array_function__``, and are recorded.  Functions that make arrays, such as ``asarray`` and ``empty``,
+do not dispatch.  So the program runs with copied globals, in which these functions make Arrays.
 """
 
 from __future__ import annotations
@@ -53,7 +52,11 @@ DEVICE: contextvars.ContextVar[Any] = contextvars.ContextVar("DEVICE", default=N
 def asarray_in_program(
     a: ArrayLike, dtype: DType = None, *layout: Any, copy: bool | None = None, **options: Any
 ) -> Any:
-    """Return ``a`` as an Array; as a NumPy array if no Array can hold its dtype, such as strings."""
+    """Replace ``np.asarray`` in NumPy's code: return an Array.
+
+    Return a NumPy array if no Array can hold the dtype, for example strings.
+    layout, options : further arguments of ``np.asarray``, which are ignored.
+    """
     a = assembled(a)
     if isinstance(a, Array):
         found = a if dtype is None else astype(a, dtype, copy=False)
@@ -74,13 +77,16 @@ def array_in_program(
     return reshape(made, (1,) * (ndmin - made.ndim) + made.shape) if ndmin > made.ndim else made
 
 
-def maker(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``function``, such as ``numpy.zeros``, with its result converted to an Array."""
+def array_maker(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a replacement for a function such as ``np.zeros``, which makes an Array instead."""
     return lambda *args, **options: asarray_in_program(function(*args, **options))
 
 
 def empty(*args: Any, **options: Any) -> Any:
-    """Make an Array of zeros; make a NumPy array for integers, in which NumPy's code holds lengths."""
+    """Replace ``np.empty`` in NumPy's code: make an Array of zeros.
+
+    For integers make a NumPy array, since NumPy's code uses integer arrays for lengths.
+    """
     made = np.zeros(*args, **options)  # zeros, because a replay needs the same values in each call
     return made if made.dtype.kind in "iu" else asarray_in_program(made)
 
@@ -88,7 +94,7 @@ def empty(*args: Any, **options: Any) -> Any:
 def full_in_program(
     shape: ShapeLike, fill_value: ArrayLike, dtype: DType = None, **layout: Any
 ) -> Any:
-    """Make an Array filled with ``fill_value``; tapes record that it depends on ``fill_value``."""
+    """Replace ``np.full`` in NumPy's code: make an Array that, for tapes, depends on ``fill_value``."""
     value = asarray_in_program(fill_value)
     made = asarray_in_program(np.zeros(shape, value.dtype if dtype is None else dtype))
     made[...] = value
@@ -96,14 +102,20 @@ def full_in_program(
 
 
 class Converter:
-    """A replacement for NumPy's ``_array_converter`` that converts the arguments to Arrays."""
+    """A replacement for NumPy's private ``_array_converter``, by which its code converts arguments.
+
+    given : the arguments, which are converted to Arrays.
+    """
 
     def __init__(self, *given: Any) -> None:
         self.given = given
         self.arrays = tuple([asarray_in_program(x) for x in given])
 
     def keep_python_numbers(self, arrays: Iterable[Any]) -> list[Any]:
-        """Return ``arrays``, one for each argument, but keep arguments that are Python numbers."""
+        """Return ``arrays`` with the Python numbers among the arguments in place of their arrays.
+
+        arrays : an array or dtype for each argument.
+        """
         plain = (int, float, complex)
         pairs = zip(self.given, arrays, strict=True)
         return [x if type(x) in plain else other for x, other in pairs]
@@ -120,7 +132,7 @@ class Converter:
         return np.result_type(*kinds, *([0.0] if ensure_inexact else []))
 
     def wrap(self, arr: Array, to_scalar: bool | None = None) -> Any:
-        """Return ``arr``, the result of NumPy's code, unchanged: no Array is converted to a scalar."""
+        """Return ``arr`` unchanged.  NumPy's method converts a result of shape () to a scalar here."""
         return arr
 
     def __getitem__(self, at: int) -> Any:
@@ -131,18 +143,21 @@ class Converter:
 
 
 class OfArrays(type):
-    """A metaclass that makes ``isinstance`` return True for NumPy arrays and Arrays."""
+    """The metaclass of AnyArray: ``isinstance(x, AnyArray)`` is True for NumPy arrays and Arrays."""
 
     def __instancecheck__(cls, value: Any) -> bool:
         return isinstance(value, np.ndarray | Array)
 
 
 class AnyArray(metaclass=OfArrays):
-    """A replacement for ``numpy.ndarray`` in calls of ``isinstance``: Arrays are instances, too."""
+    """A replacement for ``np.ndarray`` in NumPy's code, so that ``isinstance`` accepts Arrays, too."""
 
 
 def nan_to_num(x: ArrayLike, copy: bool = True, *more: Any, **named: Any) -> Any:
-    """Compute ``numpy.nan_to_num``; a complex x is split first, since NumPy's code writes to x.real."""
+    """Compute ``numpy.nan_to_num``.
+
+    The parts of a complex x are converted separately, since NumPy's code would write to ``x.real``.
+    """
     if not isinstance(x, Array) or x.dtype.kind != "c":
         return of_numpy(np.nan_to_num)(x, copy, *more, **named)
     parts = [of_numpy(np.nan_to_num)(part(x), True, *more, **named) for part in (np.real, np.imag)]
@@ -158,12 +173,14 @@ def broadcast(*given: Any) -> Any:
     return np.broadcast(*[np.broadcast_to(False, np.shape(x)) for x in given])
 
 
-def grown(
+def pad_without_values(
     array: Array, pad_width: Iterable[tuple[int, int]], fill_value: ArrayLike | None = None
 ) -> tuple[Any, tuple[slice, ...]]:
-    """Replace ``_pad_simple`` of ``numpy.pad``, which reads ``array.flags``.
+    """Replace ``_pad_simple`` of ``numpy.pad``, which reads ``array.flags``; no Array has flags.
 
-    Return the padded Array, and the slices of the region in it that holds ``array``.
+    Return an enlarged Array that contains ``array``, and the slices of the region that holds it.
+    pad_width : pairs of the numbers of new elements before and after each axis.
+    fill_value : the value of new elements; None leaves them 0.
     """
     flags = getattr(current(array)[1], "flags", None)
     ends = [
@@ -183,7 +200,7 @@ def piecewise(
     x: Any, condlist: Any, funclist: Sequence[Callable[..., Any] | ArrayLike], *args: Any,
     **kw: Any,
 ) -> Any:  # fmt: skip
-    """Compute ``numpy.piecewise``; ``condlist`` may be one condition that is in no list."""
+    """Compute ``numpy.piecewise``; ``condlist`` may also be a single condition, without a list."""
     # NumPy's code assumes several conditions if condlist[0] is an ndarray.  For a single condition
     # that is an Array, condlist[0] is an Array, too, and counts as an ndarray: see AnyArray.
     several = isinstance(condlist, list | tuple) or np.ndim(condlist) > 0
@@ -228,10 +245,10 @@ def extremum_but_nan(
 ) -> Callable[..., Any]:
     """Return ``numpy.nanmax`` or ``nanmin`` for Arrays.
 
-    If all elements are NaN and ``initial=`` is given, NumPy returns the initial value for an ndarray,
-    but its code for other array types returns NaN.  So that code runs only without ``initial=``.
-
-    neutral : -inf for ``nanmax``, inf for ``nanmin``; replaces NaN before ``extremum`` is called.
+    function : ``np.nanmax`` or ``np.nanmin``.  extremum : ``np.max`` or ``np.min``.  neutral : -inf or
+    inf, which replaces NaN before ``extremum`` is called.  If all elements are NaN and ``initial=`` is
+    given, NumPy returns the initial value for an ndarray, but its code for other array types returns
+    NaN.  So NumPy's code runs only without ``initial=``.
     """
     program, missing = of_numpy(function), np._NoValue
 
@@ -260,10 +277,10 @@ def extremum_but_nan(
 def by_lines_where_nan_is(
     function: Callable[..., Any], plain: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Return ``function``, such as ``np.nanquantile``, for Arrays.
+    """Return ``np.nanquantile`` or ``np.nanpercentile`` for Arrays.
 
-    NumPy's code processes one 1-D slice of ``a`` after another.  If ``a`` holds no NaN, the faster
-    function ``plain``, such as ``np.quantile``, computes the result instead.
+    NumPy's code for ``function`` processes one 1-D slice of the array after another.  If the array holds
+    no NaN, the faster function ``plain``, such as ``np.quantile``, computes the result instead.
     """
     of_lines, of_all = of_numpy(function), of_numpy(plain)
 
@@ -286,7 +303,10 @@ def by_lines_where_nan_is(
 def nanmedian_of_lines(
     a: Any, axis: int = -1, out: None = None, overwrite_input: bool = False
 ) -> Any:
-    """Replace ``_nanmedian_small`` of ``numpy.nanmedian``: no Array can be a masked array."""
+    """Replace ``_nanmedian_small`` of ``numpy.nanmedian``, which uses a masked array.
+
+    Return the median of the elements that are not NaN, along the axis.
+    """
     ordered: Any = np.sort(a, axis=axis)  # NaN is sorted to the end
     order: Any = order_of(ordered)[:1] or "K"  # the mask of NumPy's masked array has this layout
     count = np.sum(np.copy(~np.isnan(a), order=order), axis=axis, keepdims=True)
@@ -297,7 +317,7 @@ def nanmedian_of_lines(
 
 
 def i0(x: Any) -> Any:
-    """Compute ``numpy.i0``; where abs(x) < 1, with the derivative of a series.
+    """Compute ``numpy.i0``; where abs(x) < 1, the derivative is that of a power series.
 
     NumPy's code computes with abs(x), whose corner at 0 would make the second derivative wrong there.
     The series is formula 9.6.12 in Abramowitz and Stegun; 16 terms are exact in double precision where
@@ -318,7 +338,7 @@ def i0(x: Any) -> Any:
 def corrcoef(
     x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, *deprecated: Any, **options: Any
 ) -> Any:
-    """Compute ``numpy.corrcoef``; the final clip to [-1, 1] leaves the derivative unchanged."""
+    """Compute ``numpy.corrcoef``, so that its final clip to [-1, 1] does not set derivatives to 0."""
     if deprecated or options.keys() - {"dtype"}:
         return of_numpy(np.corrcoef)(x, y, rowvar, *deprecated, **options)
     found: Any = of_numpy(np.cov)(x, y, rowvar, **options)
@@ -343,7 +363,7 @@ def with_value_of(value: Array, formula: Array) -> Any:
 
 
 def private(path: str) -> Any:
-    """Return NumPy's private object at a path such as "_core._methods._var"; None if there is none."""
+    """Return the private object of NumPy at a path such as "_core._methods._var"; None without one."""
     found: Any = np
     for name in path.split("."):
         found = getattr(found, name, None)
@@ -352,7 +372,7 @@ def private(path: str) -> Any:
 
 # From objects in the globals of NumPy's Python code to their replacements.
 REPLACED: dict[Any, Any] = {
-    np.arange: maker(np.arange),
+    np.arange: array_maker(np.arange),
     np.array: array_in_program,
     np.asanyarray: asarray_in_program,
     np.asarray: asarray_in_program,
@@ -362,12 +382,12 @@ REPLACED: dict[Any, Any] = {
     np.empty: empty,
     np.full: full_in_program,
     np.ndarray: AnyArray,
-    np.ones: maker(np.ones),
-    np.zeros: maker(np.zeros),
+    np.ones: array_maker(np.ones),
+    np.zeros: array_maker(np.zeros),
     private("_core._multiarray_umath._array_converter"): Converter,
     private("_core._multiarray_umath.interp"): sums.interp,
     private("_core._multiarray_umath.interp_complex"): sums.interp,
-    private("lib._arraypad_impl._pad_simple"): grown,
+    private("lib._arraypad_impl._pad_simple"): pad_without_values,
     private("lib._nanfunctions_impl._nanmedian_small"): nanmedian_of_lines,
     private("linalg._linalg._makearray"): lambda a: (asarray_in_program(a), lambda found: found),
 }
@@ -375,12 +395,18 @@ REPLACED: dict[Any, Any] = {
 
 # --- programs with copied globals -----------------------------------------------------------------
 class Warnings:
-    """A replacement for the module ``warnings`` in NumPy's code; warnings name the user's line."""
+    """A replacement for the module ``warnings`` in NumPy's code: warnings name the user's line.
+
+    It issues no warning that NumPy has issued already.
+    """
 
     def warn(
         self, message: str, category: type[Warning] | None = None, stacklevel: int = 1, **more: Any
     ) -> None:
-        """Issue a warning that names the user's line, unless WARNED says that NumPy issued it before."""
+        """Issue a warning that names the user's line, in place of ``warnings.warn``.
+
+        Do nothing while ``exact.WARNED`` is True: then NumPy's own function has issued the warning.
+        """
         if not exact.WARNED.get():
             warnings.warn(message, category, stacklevel=errors.stacklevel(), **more)
 
@@ -389,7 +415,10 @@ class Warnings:
 
 
 class Module:
-    """A replacement for a module of NumPy; each attribute is replaced when it is first read."""
+    """A replacement for a module of NumPy, such as ``np.linalg``, among the globals of NumPy's code.
+
+    Each attribute is replaced when it is first read, as ``replace_numpys_global`` does.
+    """
 
     def __init__(self, module: types.ModuleType) -> None:
         self._module = module
@@ -401,7 +430,10 @@ class Module:
 
 
 class Program:
-    """A function written in Python by NumPy; its first call copies it with replaced globals."""
+    """A function of NumPy that is written in Python, and runs on Arrays.
+
+    The first call copies it, with globals whose functions make Arrays.
+    """
 
     def __init__(self, function: types.FunctionType) -> None:
         self.function = function
@@ -432,14 +464,14 @@ class DispatchingFunction:
         return getattr(self.function, name)
 
 
-# NumPy's ``_var`` squares deviations of these complex dtypes in place, in a view as real numbers.  In
-# the copied globals this table is empty, so that ``_var`` multiplies by the conjugate instead.
+# NumPy's ``_var`` squares deviations of the complex dtypes in this table in place, in a view as real
+# numbers.  In the copied globals the table is empty, so that ``_var`` multiplies by the conjugate.
 COMPLEX = private("_core._methods._complex_to_float")
 GLOBALS: dict[str, dict[str, Any]] = {}  # from the name of a module of NumPy to its copied globals
 
 
 def rebound(function: types.FunctionType) -> Callable[..., Any]:
-    """Return a copy of NumPy's ``function`` whose copied globals make Arrays, such as by ``asarray``."""
+    """Return a copy of a NumPy function with globals in which functions like ``asarray`` make Arrays."""
     home = function.__globals__
     if home["__name__"] not in GLOBALS:
         GLOBALS[home["__name__"]] = {
@@ -455,7 +487,10 @@ def rebound(function: types.FunctionType) -> Callable[..., Any]:
 
 
 def replace_numpys_global(value: Any) -> Any:
-    """Return the object that replaces ``value``, a global of NumPy's code, or ``value`` itself."""
+    """Return the object that replaces a global of NumPy's code, so that the code runs on Arrays.
+
+    Return ``value`` itself if it needs no replacement.
+    """
     if value is None:
         return None
     if value is warnings:
@@ -478,14 +513,17 @@ def replace_numpys_global(value: Any) -> Any:
 
 
 def of_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that runs the Python code of NumPy's ``function`` on Arrays."""
+    """Return a function that runs the Python code of a public NumPy function on Arrays."""
     implementation: types.FunctionType = function._implementation  # type: ignore[attr-defined]
     call: Callable[..., Any] = functools.wraps(function)(program_of(implementation))
     return call
 
 
 def program_of(function: types.FunctionType) -> Callable[..., Any]:
-    """Return a function that runs the code of NumPy's ``function`` on Arrays, also under ``vmap``."""
+    """Return a function that runs the code of a NumPy function on Arrays, also under ``vmap``.
+
+    function : the Python function itself, without NumPy's dispatch.
+    """
     program, name = Program(function), f"np.{function.__name__}"
 
     def run_numpys_program(*args: Any, **options: Any) -> Any:
@@ -507,7 +545,10 @@ def program_of(function: types.FunctionType) -> Callable[..., Any]:
 
 
 def raised_by_numpy(error: Exception) -> bool:
-    """Return True if NumPy's code raised the error, whose message then does not name the function."""
+    """Return True if NumPy's code raised the error, so that its message names no function and line.
+
+    The caller then raises an error that names the NumPy function and the user's line.
+    """
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -515,7 +556,10 @@ def raised_by_numpy(error: Exception) -> bool:
 
 
 def as_results(value: Any) -> Any:
-    """Convert NumPy arrays and scalars in a nesting to Arrays; integers stay, as they may be lengths."""
+    """Convert NumPy arrays and scalars in nested dicts, lists and tuples to Arrays.
+
+    Integer scalars stay, because they may be lengths.
+    """
     if isinstance(value, np.ndarray | np.inexact | np.bool):
         return asarray_in_program(value)
     if type(value) is dict:

@@ -1,6 +1,7 @@
-"""NumPy's products, factorisations, norms and Fourier transforms on Arrays.
+"""NumPy's products, factorisations, norms and Fourier transforms on Arrays, such as ``np.einsum``.
 
-The array API standard lacks these functions, or some of their parameters.
+The array API standard lacks these functions, or some of their parameters.  ``FUNCTIONS`` maps NumPy's
+functions to those of this module.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ from .numpy_arguments import (
     as_operands,
     cast_checked,
     host_values,
-    into,
     normalize_axes,
+    write_into,
 )
 from .pieces import is_fortran, laid_out_in_order
 
@@ -71,7 +72,7 @@ def einsum(
     y = astype(einstein(subscripts, *arrays, optimize=optimize), common, copy=False)
     if out is not None:
         # With optimize= NumPy assigns the result to out, which casts to any dtype.
-        return into(out, y, "unsafe" if optimize else casting)
+        return write_into(out, y, "unsafe" if optimize else casting)
     if any(x.dtype != common for x in given):  # the layout depends on the uncast operands
         path = _einsum.order_of(subscripts, given, optimize) if optimize else None
         y = _einsum.einsum_layout(y, subscripts, given, path)
@@ -81,7 +82,7 @@ def einsum(
 
 
 def letter(i: int | EllipsisType) -> str:
-    """Return einsum's letter for axis number i, or "..." for Ellipsis."""
+    """Return the subscript of einsum for axis number i, such as "A" for 0, or "..." for Ellipsis."""
     if i is Ellipsis:
         return "..."
     if not 0 <= i < 52:
@@ -126,15 +127,16 @@ def dot(a: ArrayLike, b: ArrayLike) -> Array:
 
 
 def dot_of_stacks(function: Callable[..., Any], a: Array, b: Array, axis: int) -> Array:
-    """Return the sums of products over the last axis of a and ``axis`` of b.
+    """Compute ``np.dot`` or ``np.inner`` of arrays with more than two axes.
 
+    Products are summed over the last axis of a and ``axis`` of b.
     function : ``np.dot`` or ``np.inner``, which computes the values; ``tensordot`` gives the derivative.
     """
 
     def sum_products() -> Array:
         return in_order(tensordot(a, b, axes=([-1], [axis])), "C")
 
-    found: Array = exact.exactly(function, sum_products, (a, b), {})
+    found: Array = exact.compute_by_numpy(function, sum_products, (a, b), {})
     return found
 
 
@@ -180,7 +182,9 @@ def cross(
     )
     lengths = {a.shape[-1], b.shape[-1]}
     if 2 in lengths <= CROSS_LENGTHS:  # np.cross itself warns of the deprecation
-        return exact.exactly(np.cross, lambda: of_planes(a, b, axisc), (a, b), {"axisc": axisc})
+        return exact.compute_by_numpy(
+            np.cross, lambda: cross_of_planes(a, b, axisc), (a, b), {"axisc": axisc}
+        )
     if lengths != {3}:
         raise ValueError(
             f"np.cross: vectors of length {' or '.join(map(str, sorted(CROSS_LENGTHS)))}, got "
@@ -189,11 +193,12 @@ def cross(
     return moveaxis(in_order(linalg.cross(a, b), "C"), -1, axisc)
 
 
-def of_planes(a: Array, b: Array, axisc: int) -> Array:
-    """Return the vector product of a and b; vectors of length 2 get 0 as third element.
+def cross_of_planes(a: Array, b: Array, axisc: int) -> Array:
+    """Compute ``np.cross`` if the vectors of a or b, along the last axis, have length 2.
 
-    If all vectors have length 2, return only the third element of the product.  Terms with the added 0
-    are left out, since 0 times infinity would be NaN.
+    The missing third element counts as 0.  If all vectors have length 2, return only the third element
+    of the product.  Terms with a missing element are left out, since 0 times infinity would be NaN.
+    axisc : the axis of the result that holds the vectors.
     """
     upright = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
     if a.shape[-1] == b.shape[-1]:
@@ -218,7 +223,7 @@ of_hermitian = of_numpy(np.linalg.svd)
 
 
 def numpy_cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
-    """Compute ``numpy.linalg.cholesky``; with ``upper``, read the upper triangle of a."""
+    """Compute ``numpy.linalg.cholesky``; with ``upper``, read the upper triangle of ``a``."""
     if not upper:
         return linalg.cholesky(array_of(a))
     lower = linalg.cholesky(from_triangle("cholesky", a, "U"))
@@ -226,7 +231,11 @@ def numpy_cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
 
 
 def from_triangle(name: str, a: ArrayLike, UPLO: str) -> Array:
-    """Return a, or its adjoint for UPLO="U", since arraytape's ops read only the lower triangle."""
+    """Return a matrix whose lower triangle holds the triangle of ``a`` that UPLO names, "L" or "U".
+
+    Arraytape's ops read only the lower triangle.  So for "U" return the adjoint of ``a``.
+    name : NumPy's function, for the message if UPLO is another value.
+    """
     if not isinstance(UPLO, str) or UPLO.upper() not in ("L", "U"):
         raise ValueError(
             f"np.linalg.{name}: UPLO must be 'L' or 'U', got {short_repr(UPLO)} [at {user_line()}]"
@@ -273,7 +282,7 @@ def numpy_pinv(
 
 
 def hermitian_from_lower(a: Array) -> Array:
-    """Return the Hermitian matrix of which a holds the lower triangle."""
+    """Return the Hermitian matrix whose lower triangle is that of ``a``."""
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise np.linalg.LinAlgError(
             f"np.linalg.pinv: hermitian=True needs square matrices, got {describe(a)} [at {user_line()}]"
@@ -285,7 +294,7 @@ def hermitian_from_lower(a: Array) -> Array:
 
 
 def numpy_eigvals(a: ArrayLike) -> Array:
-    """Compute ``numpy.linalg.eigvals``; the result is real if ``are_given_as_real``, else complex."""
+    """Compute ``numpy.linalg.eigvals``; the result is real where NumPy's is (``are_given_as_real``)."""
     a = array_of(a)
     values = linalg.eigvals(a)
     return elementwise.real(values) if are_given_as_real(a, values) else values
@@ -305,7 +314,7 @@ def are_given_as_real(a: Array, values: Array) -> bool:
 
 
 def numpy_eig(a: ArrayLike) -> Any:
-    """Compute ``numpy.linalg.eig``; the results are real or complex as in ``numpy_eigvals``."""
+    """Compute ``numpy.linalg.eig``; the results are real where NumPy's are (``are_given_as_real``)."""
     a = array_of(a)
     values, vectors = found = linalg.eig(a)
     if not are_given_as_real(a, values):
@@ -365,7 +374,10 @@ def cond(x: ArrayLike, p: Order = None) -> Array:
 
 
 def infinite_where_nan(found: Array, zero: Array) -> Array:
-    """Replace NaN in ``found`` by infinity where its divisor ``zero`` is 0 or infinite."""
+    """Replace NaN in the condition numbers ``found`` by infinity, as for a singular matrix.
+
+    zero : the number, 0 or infinite, because of which an element is NaN: the divisor or the norm.
+    """
     infinite = where(elementwise.isinf(zero), zero, 1.0 / zero)
     return where(elementwise.isnan(found), infinite, found)
 
@@ -408,15 +420,21 @@ def numpy_lstsq(
 
 
 def tolerance_for_rank(values: np.ndarray[Any, Any], rank: int) -> float:
-    """Return a tolerance, relative to the greatest singular value, with which ``pinv`` has this rank."""
+    """Return a tolerance for ``pinv``, so that it treats a matrix as one of the given rank.
+
+    values : the singular values, in descending order.  The tolerance is relative to the first.
+    """
     if not rank:
         return 1.0
     below = values[rank] if rank < len(values) else 0.0
     return float((values[rank - 1] + below) / (2.0 * values[0]))
 
 
-def over_axes(name: str, usual: tuple[int, int] | None = None) -> Callable[..., Array]:
-    """Return the function ``name`` of ``numpy.fft``, such as "fftn"; ``usual`` are its default axes."""
+def fft_over_axes(name: str, usual: tuple[int, int] | None = None) -> Callable[..., Array]:
+    """Return a Fourier transform with NumPy's parameters, such as ``np.fft.fft2``.
+
+    name : the op that it calls, such as "fftn".  usual : its default axes; None means all axes.
+    """
     function = getattr(fft, name)
 
     def transform_over_axes(
@@ -425,16 +443,20 @@ def over_axes(name: str, usual: tuple[int, int] | None = None) -> Callable[..., 
     ) -> Array:  # fmt: skip
         a = array_of(a)
         if s is not None:
-            s, axes = lengths(name, a, s, axes)
+            s, axes = normalize_fft_lengths(name, a, s, axes)
         return function(a, s=s, axes=axes, norm=norm or "backward")
 
     return transform_over_axes
 
 
-def lengths(
+def normalize_fft_lengths(
     name: str, a: Array, s: Sequence[int | None], axes: Sequence[int] | None
 ) -> tuple[Any, Any]:
-    """Return non-negative lengths and axes for a transform; -1 and None mean the length of the axis."""
+    """Return the lengths and axes of a Fourier transform as non-negative ints.
+
+    name : NumPy's function, for messages.  s : the lengths, where -1 and None mean the length of the
+    axis.  axes : the axes; None means the last axes.
+    """
     s = [*s]
     if axes is None:
         warn(
@@ -465,14 +487,14 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.cross: cross,
     np.dot: dot,
     np.einsum: einsum,
-    np.fft.fft2: over_axes("fftn", (-2, -1)),
-    np.fft.fftn: over_axes("fftn"),
-    np.fft.ifft2: over_axes("ifftn", (-2, -1)),
-    np.fft.ifftn: over_axes("ifftn"),
-    np.fft.irfft2: over_axes("irfftn", (-2, -1)),
-    np.fft.irfftn: over_axes("irfftn"),
-    np.fft.rfft2: over_axes("rfftn", (-2, -1)),
-    np.fft.rfftn: over_axes("rfftn"),
+    np.fft.fft2: fft_over_axes("fftn", (-2, -1)),
+    np.fft.fftn: fft_over_axes("fftn"),
+    np.fft.ifft2: fft_over_axes("ifftn", (-2, -1)),
+    np.fft.ifftn: fft_over_axes("ifftn"),
+    np.fft.irfft2: fft_over_axes("irfftn", (-2, -1)),
+    np.fft.irfftn: fft_over_axes("irfftn"),
+    np.fft.rfft2: fft_over_axes("rfftn", (-2, -1)),
+    np.fft.rfftn: fft_over_axes("rfftn"),
     np.inner: numpy_inner,
     np.kron: kron,
     np.linalg.cholesky: numpy_cholesky,

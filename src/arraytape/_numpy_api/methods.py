@@ -1,7 +1,7 @@
-"""Methods of Array that ``numpy.ndarray`` has and the standard lacks.
+"""Methods of Array that ``numpy.ndarray`` has and the standard lacks, such as ``x.sum()``.
 
-``_numpy_hook`` attaches ``METHODS`` to Array.  It has a list of their names, so that this module is
-imported only when such a method is first used.
+``_numpy_hook`` attaches the functions in ``METHODS`` to Array.  It has a list of their names, so that
+this module is imported only when such a method is first used.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ from .numpy_arguments import (
 
 
 def position_of(name: str) -> Callable[..., Array]:
-    """Return the method ``argmax`` or ``argmin``, whose ``axis`` may be a positional argument."""
+    """Return the method ``argmax`` or ``argmin``.
+
+    Its ``axis`` may be positional, as in NumPy; in the standard it is a keyword.
+    """
     function = getattr(searching, name)
 
     def find_position(x: Array, axis: int | None = None, *, keepdims: bool = False) -> Array:
@@ -317,7 +320,9 @@ def clip(x: Array, min: ArrayLike | None = None, max: ArrayLike | None = None) -
     ValueError
         When the shapes do not broadcast.
     """
-    return exact.exactly(np.clip, lambda: selection.numpy_clip(x, min, max), (x, min, max), {})
+    return exact.compute_by_numpy(
+        np.clip, lambda: selection.numpy_clip(x, min, max), (x, min, max), {}
+    )
 
 
 def compress(x: Array, condition: ArrayLike, axis: int | None = None) -> Array:
@@ -371,7 +376,9 @@ def take(x: Array, indices: Any, axis: int | None = None, *, mode: str = "raise"
     x, at = on_axis("take", x if x.ndim else reshape(x, (1,)), axis)
     if not x.size:
         return pieces.take_from_empty(x, indices, at, mode)
-    indices = selection.within(selection.as_places(indices), x.shape[at], mode)
+    indices = selection.wrap_or_clip_indices(
+        selection.as_integer_indices(indices), x.shape[at], mode
+    )
     found = x[(*(slice(None),) * at, indices)]
     return in_order(found, "C") if found.ndim else found
 
@@ -415,7 +422,7 @@ def argsort(
 
 
 def last_two(x: Array, axis1: int, axis2: int) -> Array:
-    """Return a view of x in which axis1 and axis2 are the last two axes."""
+    """Return a view of x in which axis1 and axis2 are the last two axes, as ``linalg`` needs them."""
     ends = [normalize_axis_index("diagonal", x, axis) for axis in (axis1, axis2)]
     return permute_dims(x, tuple([i for i in range(x.ndim) if i not in ends] + ends))
 
@@ -609,7 +616,7 @@ def get_real(x: Array) -> Array:
 
 
 def set_real(x: Array, value: ArrayLike) -> None:
-    """Assign to the real part."""
+    """Assign to the real part: ``x.real = value``."""
     if x.dtype.kind != "c":
         setitem(x, ..., value)
         return
@@ -626,7 +633,7 @@ def get_imag(x: Array) -> Array:
 
 
 def set_imag(x: Array, value: ArrayLike) -> None:
-    """Assign to the imaginary part."""
+    """Assign to the imaginary part: ``x.imag = value``."""
     if x.dtype.kind != "c":
         raise TypeError(f"imag: {describe(x)} has no imaginary part to set [at {user_line()}]")
     seen = alias(x, IMAG, None)
@@ -648,7 +655,7 @@ def conj(x: Array) -> Array:
 
 
 def set_flat(x: Array, value: ArrayLike) -> None:
-    """Assign values to all elements in C order; if there are too few values, repeat them."""
+    """Assign values to all elements in C order, for ``x.flat = value``; repeat them if there are few."""
     FlatIterator(x)[:] = value
 
 

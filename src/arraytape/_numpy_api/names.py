@@ -1,4 +1,4 @@
-"""NumPy's names that the standard lacks, as names of the namespace, such as ``xp.concatenate``.
+"""Provide NumPy's names that the standard lacks in the namespace, such as ``xp.concatenate``.
 
 ``find_numpys`` makes the object for a name at the name's first use.  Most objects are functions.  They
 call NumPy's function of the same name, which calls the recorded counterpart by NumPy's dispatch
@@ -91,12 +91,12 @@ def is_numpys(name: str, chapter: str = "") -> bool:
 
 
 def has_counterpart(function: Any) -> bool:
-    """Return True if a ufunc or a function of NumPy has a recorded counterpart."""
+    """Return True if arraytape has a recorded function for a ufunc or function of NumPy."""
     if isinstance(function, np.ufunc):
         return function in protocols.UFUNCS
     if not hasattr(function, "_implementation"):
         return False
-    if function in protocols.FACTS or function in protocols.COUNTERPARTS:
+    if function in protocols.RESULTS_WITHOUT_ARRAYS or function in protocols.COUNTERPARTS:
         return True
     try:
         protocols.op_of_numpy_function(function)
@@ -107,9 +107,10 @@ def has_counterpart(function: Any) -> bool:
 
 # --- the objects --------------------------------------------------------------------------------------
 def find_numpys(name: str, chapter: str = "") -> Any:
-    """Return the object for NumPy's name in the namespace, such as ``xp.concatenate``.
+    """Return the object that the namespace has for a name of NumPy, such as ``xp.concatenate``.
 
-    Raise KeyError for other names.
+    chapter : "linalg" or "fft" for a name of that submodule, "" for a name of ``numpy`` itself.  Raise
+    KeyError if arraytape does not provide the name.
     """
     if not is_numpys(name, chapter):
         raise KeyError(name)
@@ -141,16 +142,20 @@ def as_arrays(value: Any) -> Any:
 def call_numpys_function(
     function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
-    """Call NumPy's function on Arrays and nested lists of Arrays; return Arrays."""
+    """Call ``function(*args, **options)``, a function of NumPy, and return its results as Arrays.
+
+    The arguments may be Arrays and nested lists of Arrays.
+    """
     return as_arrays(DispatchingFunction(function)(*args, **options))
 
 
 def named_in_namespace(
     name: str, chapter: str, function: Callable[..., Any], call: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Return a function of the namespace that calls ``call`` and converts the results to Arrays.
+    """Return the function that the namespace shows for a name of NumPy, with its name and docstring.
 
-    name, chapter : its name and submodule.  function : NumPy's function, whose docstring is appended.
+    name, chapter : the name, and the submodule or "".  function : NumPy's function, whose docstring is
+    appended.  call : computes the results, which are converted to Arrays.
     """
 
     @functools.wraps(function)
@@ -221,7 +226,7 @@ def vectorize(pyfunc: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def joined_elements(found: Any, shape: tuple[int, ...]) -> Array:
-    """Return an Array of the given shape from Arrays and numbers, which are its elements."""
+    """Return an Array of the given shape whose elements are ``found``, a list of Arrays and numbers."""
     return reshape(stack(arrays_like_first(*found)), shape)
 
 

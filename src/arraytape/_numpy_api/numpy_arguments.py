@@ -1,4 +1,4 @@
-"""Conversions of arguments of NumPy's functions to Arrays, axes, shapes, dtypes and NumPy arrays."""
+"""Convert and check arguments of NumPy's functions: arrays, axes, shapes, dtypes, masks, ``out=``."""
 
 from __future__ import annotations
 
@@ -61,16 +61,20 @@ def assembled(value: Any) -> Any:
 
 
 def assembled_data(value: Any) -> Any:
-    """Join nested lists that hold Arrays to one Array, unless all these Arrays are integers of shape ().
+    """Join nested lists that hold Arrays to one recorded Array; return other values unchanged.
 
-    Integers of shape () may be lengths, axes or indices, which must stay in their list.
+    Return the lists unchanged, too, if all Arrays in them are integers of shape (), which may be
+    lengths, axes or indices.
     """
     holds = isinstance(value, list | tuple) and not are_integer_scalars(value)
     return asarray(value) if holds else value
 
 
 def assemble_argument(function: Callable[..., Any], value: Any) -> Any:
-    """Return an argument of NumPy's ``function``; join lists of Arrays where an array is expected."""
+    """Join an argument of NumPy's ``function`` to one Array if it is a list of Arrays for an array.
+
+    Lists for functions that process lists, and lists of lengths or axes, are returned unchanged.
+    """
     if not isinstance(value, list | tuple) or function in OF_LISTS:
         return value
     if function in OF_SEQUENCES:
@@ -92,9 +96,10 @@ def arrays_like_first(*values: ArrayLike) -> list[Array]: ...
 @overload
 def arrays_like_first(*values: ArrayLike | None) -> list[Any]: ...
 def arrays_like_first(*values: Any) -> list[Any]:
-    """Convert values, except Arrays and None, to Arrays on the device of the first Array among them.
+    """Convert the operands of a function to Arrays on the device of the first Array among them.
 
-    A Python float is converted to the precision of the first Array, as in NumPy's arithmetic.
+    Arrays and None are returned unchanged.  A Python float gets the precision of the first Array, as in
+    NumPy's arithmetic.
     """
     values = tuple([assembled(value) for value in values])
     home = next((value for value in values if isinstance(value, Array)), None)
@@ -116,9 +121,10 @@ def arrays_like_first(*values: Any) -> list[Any]:
 
 
 def as_operands(*values: ArrayLike) -> list[Array]:
-    """Convert values to Arrays like ``arrays_like_first``, but Python floats to double precision.
+    """Convert the operands of a function to Arrays on the device of the first Array among them.
 
-    NumPy's functions that call ``np.asarray`` on each argument convert Python floats in this way.
+    Unlike in ``arrays_like_first``, Python floats get double precision, as in NumPy's functions that
+    call ``np.asarray`` on each argument.
     """
     return arrays_like_first(*[np.asarray(x) if type(x) in (float, complex) else x for x in values])
 
@@ -145,10 +151,10 @@ def broadcasts(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
 
 
 def mask_of(name: str, x: Array, where: ArrayLike) -> Array:
-    """Return the argument ``where=`` as a boolean Array, which must broadcast to the shape of x.
+    """Check the argument ``where=`` of NumPy's function ``name``, and return it as a boolean Array.
 
-    Lists and scalars are converted to booleans.  As in NumPy, an array of another dtype raises
-    TypeError.
+    It must broadcast to the shape of x.  Lists and scalars are converted to booleans.  As in NumPy, an
+    array of another dtype raises TypeError.
     """
     where = assembled(where)
     if not isinstance(where, np.ndarray | Array):
@@ -166,9 +172,9 @@ def mask_of(name: str, x: Array, where: ArrayLike) -> Array:
 
 
 def mark_as_scalar(y: Array) -> Array:
-    """Return a result of shape () as an immutable scalar, for which ``y += 1`` makes a new Array.
+    """Make a result of shape () immutable like a NumPy scalar, so that ``y += 1`` makes a new Array.
 
-    A boolean view is returned unchanged.
+    A view is copied, since its root may change, but a boolean view is returned unchanged.
     """
     if y._state & IS_VIEW and y.dtype.kind != "b":
         return positive(y)
@@ -178,18 +184,24 @@ def mark_as_scalar(y: Array) -> Array:
 
 
 def on_axis(name: str, x: Array, axis: int | None) -> tuple[Array, int]:
-    """Return x and the axis as a non-negative int; for axis=None, return the flattened x and 0."""
+    """Return x and the axis as a non-negative int; for ``axis=None``, return the flattened x and 0.
+
+    name : the function, for messages about a wrong axis.
+    """
     return (reshape(x, (-1,)), 0) if axis is None else (x, normalize_axis_index(name, x, axis))
 
 
 def normalize_axes(name: str, x: Array, axis: Axis) -> list[int]:
-    """Return a list of non-negative axes for an int, a tuple of ints, or None (all axes)."""
+    """Return the argument ``axis``, an int, a tuple of ints or None (all axes), as non-negative ints."""
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     return [normalize_axis_index(name, x, i) for i in axes]
 
 
-def into(out: Array, result: Array, casting: Casting = "same_kind") -> Array:
-    """Write a result into ``out``, which must have the same shape, and return ``out``."""
+def write_into(out: Array, result: Array, casting: Casting = "same_kind") -> Array:
+    """Write a result into the argument ``out=`` of a function, and return ``out``.
+
+    Raise ValueError if the shapes differ, TypeError if ``casting`` forbids the cast.
+    """
     if result.shape != out.shape:
         raise ValueError(
             f"out= must have the result's shape {result.shape}, got {describe(out)} [at {user_line()}]"
@@ -202,7 +214,7 @@ def into(out: Array, result: Array, casting: Casting = "same_kind") -> Array:
 
 
 def discard_imaginary(x: Array) -> Array:
-    """Return the real part of x, with NumPy's ComplexWarning if x is complex."""
+    """Return the real part of x; if x is complex, issue NumPy's ComplexWarning."""
     if x.dtype.kind != "c":
         return x
     message = "Casting complex values to real discards the imaginary part"
@@ -220,7 +232,10 @@ def check_fits(out: Array, result: Array, casting: Casting) -> None:
 
 
 def normalize_shape(name: str, shape: ShapeLike | None) -> tuple[int, ...]:
-    """Return a shape as a tuple of ints; raise TypeError unless it is one or several integers."""
+    """Return the argument ``shape``, an integer or several, as a tuple of ints.
+
+    Raise TypeError for other values.  name : the function, for the message.
+    """
     if type(shape) is int:
         return (shape,)
     if type(shape) is tuple and INTEGERS.issuperset(map(type, shape)):
@@ -252,7 +267,7 @@ def cast_checked(name: str, x: Array, dtype: DType, casting: Casting) -> Array:
 
 
 def host_values(x: ArrayLike) -> np.ndarray[Any, Any]:
-    """Return the values of an Array, or any other array-like object, as a NumPy array."""
+    """Return the values of an Array or array-like object as a NumPy array, unseen by tapes."""
     x = assembled(x)
     if not isinstance(x, Array):
         return np.asarray(x)
@@ -270,9 +285,10 @@ def raw_argument(value: Any) -> Any:
 
 
 def without_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function on Arrays that calls a NumPy function whose results are integers or booleans.
+    """Return a function that calls NumPy's ``function`` on the data of Arrays, and returns Arrays.
 
-    The results are Arrays.  Under ``vmap`` NumPy is called for one example after the other.
+    It serves functions whose results are integers or booleans, which have no derivative.  Under ``vmap``
+    NumPy is called for one example after the other.
     """
 
     def host_argument(value: Any) -> Any:

@@ -1,7 +1,7 @@
-"""Calls of a function for one example after the other, under ``vmap``.
+"""Call NumPy's Python code under ``vmap`` separately for each example, where a joint call fails.
 
 An example is one of the arrays that batched data represents along a hidden axis.  The examples need
-separate calls if a branch or a shape in the function depends on a value that differs between them.
+separate calls if a branch or a shape in the code depends on a value that differs between them.
 """
 
 from __future__ import annotations
@@ -41,8 +41,11 @@ def map_nested_arrays(value: Any, function: Callable[[Array], Any]) -> Any:
     return value
 
 
-def asks_for_a_value(error: BaseException | None) -> bool:
-    """Return True if an error or one of its causes is NoBatchedForm, such as ``float(x)`` raises."""
+def needs_separate_calls(error: BaseException | None) -> bool:
+    """Return True if an error or one of its causes is NoBatchedForm, such as ``float(x)`` raises.
+
+    Under ``vmap``, ``float(x)`` has no single value, so the code has to run for each example.
+    """
     while error is not None and not isinstance(error, NoBatchedForm):
         error = error.__cause__
     return error is not None
@@ -51,12 +54,16 @@ def asks_for_a_value(error: BaseException | None) -> bool:
 def together_or_one_by_one(
     name: str, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
-    """Call a function once for all examples of a vmap; if that raises NoBatchedForm, once for each."""
+    """Call a function once for all examples of a ``vmap``; if that fails, call it once for each example.
+
+    name : the function's name, for messages.  args, options : the arguments, which may hold batched
+    data.  A call for all examples fails if it raises NoBatchedForm, as by a branch on a value.
+    """
     try:
         return function(*args, **options)
     except TypeError as error:
         data = [current(x)[1] for x in iterate_arrays((args, options))]
-        if not (axis_ids := axis_ids_of(data)) or not asks_for_a_value(error):
+        if not (axis_ids := axis_ids_of(data)) or not needs_separate_calls(error):
             raise
     return one_by_one(name, function, args, options, axis_ids[0], lengths_of(data)[axis_ids[0]])
 
@@ -65,13 +72,12 @@ def one_by_one(
     name: str, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any],
     axis_id: int, size: int,
 ) -> Any:  # fmt: skip
-    """Call the function for each example of a vmap's hidden axis; stack the results along that axis.
-
-    The results must have the same shape.  An argument that all examples share is repeated for each
-    example if a tape inside the ``vmap`` follows it: the tape must not sum cotangents of different
-    examples.
+    """Call the function for each example along a hidden axis of ``vmap``; stack the results along it.
 
     axis_id, size : the id and the length of the hidden axis.
+    The results must have the same shape.  An argument that all examples share is repeated for each
+    example if a tape inside the ``vmap`` follows it.  Otherwise the tape would sum the cotangents of
+    different examples.
     """
     inside = recorders_within(axis_id)
     shown = {
@@ -90,24 +96,28 @@ def one_by_one(
             found.append(together_or_one_by_one(name, function, given, named))
     # A result with this hidden axis (of vmap) depends on a mapped Array that was no argument.
     if axis_id in axis_ids_of([current(x)[1] for each in found for x in iterate_arrays(each)]):
-        raise captured(name, "a mapped Array")
+        raise captured_value_error(name, "a mapped Array")
     if not found:
         raise NoBatchedForm(
             f"{name}: the mapped axis has length 0, so that the shape of a result is unknown "
             f"[at {user_line()}]"
         )
-    return together(found, axis_id)
+    return stack_examples(found, axis_id)
 
 
-def together(found: Sequence[Any], axis_id: int) -> Any:
-    """Stack the results of all examples; NumPy values and numbers only if the examples differ."""
+def stack_examples(found: Sequence[Any], axis_id: int) -> Any:
+    """Return one result for the results ``found`` of all examples, stacked along a hidden axis.
+
+    Nestings are stacked leaf by leaf.  NumPy values and numbers that are equal for all examples are
+    returned unstacked.
+    """
     first = found[0]
     if isinstance(first, Array):
         return batched(stack(found), axis_id)
     if type(first) is dict:
-        return {key: together([each[key] for each in found], axis_id) for key in first}
+        return {key: stack_examples([each[key] for each in found], axis_id) for key in first}
     if isinstance(first, list | tuple):
-        parts = [together(column, axis_id) for column in zip(*found, strict=True)]
+        parts = [stack_examples(column, axis_id) for column in zip(*found, strict=True)]
         return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
     if not isinstance(first, np.ndarray | np.generic | int | float | complex):
         return first
@@ -120,8 +130,11 @@ def is_followed(value_id: int, inside: Sequence[Recorder]) -> bool:
     return bool(value_id) and any(value_id in recorder.followed for recorder in inside)
 
 
-def captured(name: str, what: str) -> Exception:
-    """Return the error for a function that uses ``what`` without getting it as an argument."""
+def captured_value_error(name: str, what: str) -> Exception:
+    """Return the error for a user's function that uses a value from an enclosing scope under ``vmap``.
+
+    name : the NumPy function that calls the user's.  what : the kind of the value, for the message.
+    """
     return ValueError(
         f"{name}: pass what your function uses to it as an argument, through {name}'s further "
         f"arguments: under vmap your function runs for one example after the other, and must not use "
@@ -130,7 +143,10 @@ def captured(name: str, what: str) -> Exception:
 
 
 class FollowedWithin(set[int]):
-    """The value ids that a recorder inside the vmap follows now; each test asks all these recorders."""
+    """The set of the value ids that a recorder inside the ``vmap`` follows at present.
+
+    The set holds no ids itself: ``id in set`` asks the recorders.  inside : these recorders.
+    """
 
     def __init__(self, inside: Sequence[Recorder]) -> None:
         super().__init__()
@@ -144,11 +160,10 @@ class FollowedWithin(set[int]):
 
 
 class Captures(BaseRecorder):
-    """A recorder that raises ValueError if the function uses a captured value that a tape follows.
-
-    A captured value is one that is no argument.
+    """A recorder that raises ValueError if a function uses a followed value that is no argument.
 
     The tapes inside the ``vmap`` would sum the cotangents that different examples add to such a value.
+    name : the NumPy function, for the message.  inside : the recorders of these tapes.
     given : the Array arguments of the function.
     """
 
@@ -157,7 +172,7 @@ class Captures(BaseRecorder):
         self.given, self.first = {current(x)[0] for x in given}, new_value_id()
 
     def record(self, record: Record) -> None:
-        """Raise ValueError for a followed input made before the first call, unless it is an argument."""
+        """Raise ValueError for a followed input that is no argument, and older than the first call."""
         for value_id in inputs_of(record):
             if value_id < self.first and value_id not in self.given and value_id in self.followed:
-                raise captured(self.name, "an Array that a tape follows")
+                raise captured_value_error(self.name, "an Array that a tape follows")

@@ -1,4 +1,4 @@
-"""NumPy's functions that split, join, flip, reshape and create arrays, on Arrays."""
+"""NumPy's functions that split, join, flip, reshape and create arrays: ``np.split`` on Arrays."""
 
 from __future__ import annotations
 
@@ -57,7 +57,10 @@ def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -
 
 
 def ends_of_parts(n: int, indices_or_sections: ArrayLike) -> list[int]:
-    """Return the indices at which the parts of an axis of length n begin, followed by n."""
+    """Return the indices at which ``np.array_split`` splits an axis of length n, from 0 to n.
+
+    indices_or_sections : the indices without 0 and n, or the number of parts.
+    """
     asked = host_values(indices_or_sections)
     if asked.ndim:
         return [0, *asked.tolist(), n]
@@ -70,7 +73,11 @@ MOST_PARTS = 2**31  # a list of as many parts would fill the memory
 
 
 def number_of_parts(asked: np.ndarray[Any, Any]) -> int:
-    """Return the number of parts as an int; raise TypeError or ValueError for an impossible number."""
+    """Return the number of parts for ``np.split`` as an int.
+
+    asked : an array of shape (), from the user's argument.  Raise TypeError if it is no integer,
+    ValueError if it is not positive.
+    """
     try:
         count = operator.index(asked.item())
     except TypeError as error:
@@ -95,7 +102,10 @@ def split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list
 
 
 def split_along(name: str, least: int, axis: int) -> Callable[..., list[Array]]:
-    """Return ``numpy.hsplit``, ``vsplit`` or ``dsplit``, which require ``least`` axes or more."""
+    """Return the function ``name``: ``numpy.hsplit``, ``vsplit`` or ``dsplit``.
+
+    least : the smallest number of axes of the array.  axis : the axis that is split.
+    """
 
     def split_on_axis(ary: Array, indices_or_sections: ArrayLike) -> list[Array]:
         if ary.ndim < least:
@@ -137,7 +147,10 @@ def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
 
 
 def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -> Array:
-    """Compute ``numpy.insert``: NumPy inserts into an array of indices, which then select elements."""
+    """Compute ``numpy.insert``.
+
+    NumPy inserts into an array of indices, which then select the elements of ``arr`` and ``values``.
+    """
     arr, values = arrays_like_first(arr, values)
     arr, at = on_axis("insert", arr, axis)
     obj = host_values(obj) if isinstance(obj, Array) else obj
@@ -171,7 +184,10 @@ def numpy_compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None) 
 
 
 def take_from_empty(a: Array, places: ArrayLike, axis: int, mode: Any = "raise") -> Array:
-    """Take elements of an empty Array; NumPy checks the indices and determines the result's shape."""
+    """Compute ``numpy.take`` of the empty Array a: NumPy checks the indices and determines the shape.
+
+    places : the indices.  axis, mode : as in ``numpy.take``.
+    """
     places = host_values(places)
     places = places if places.size else places.astype(int)
     try:  # with mode="wrap", NumPy 2.4 never returns for an axis of length 0
@@ -279,7 +295,11 @@ def check_order(order: str | None) -> None:
 
 
 def laid_out_in_order(y: Array, order: str | None, like: Array) -> Array:
-    """Return y in the layout ``order``; "A" means "F" if ``like`` is in Fortran order, "K" no change."""
+    """Return y in the memory layout that the argument ``order`` of a NumPy function requests.
+
+    "A" means "F" if ``like``, the function's argument, is in Fortran order, else "C".  "K" means no
+    change.
+    """
     check_order(order)
     if order == "A":
         order = "F" if is_fortran(like) else "C"
@@ -287,7 +307,7 @@ def laid_out_in_order(y: Array, order: str | None, like: Array) -> Array:
 
 
 def in_memory_order(x: Array) -> Array:
-    """Return a view of x whose axes are sorted by stride, the longest first.
+    """Return a view of x whose axes are sorted by stride, the longest first, for ``np.ravel(x, "K")``.
 
     Axes of stride 0 keep their positions, as in ``numpy.nditer``.
     """
@@ -356,8 +376,11 @@ def numpy_reshape(
     return with_reversed_axes(found)
 
 
-def maker_of_alike(name: str) -> Callable[..., Array]:
-    """Return ``numpy.zeros_like``, ``ones_like``, ``empty_like`` or ``full_like``."""
+def array_maker_like(name: str) -> Callable[..., Array]:
+    """Return ``numpy.zeros_like``, ``ones_like``, ``empty_like`` or ``full_like`` for Arrays.
+
+    name : "zeros", "ones", "empty" or "full".
+    """
     alike, other = getattr(creation, f"{name}_like"), getattr(creation, name)
 
     def make_array_like(
@@ -422,17 +445,17 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.delete: delete,
     np.diagflat: lambda v, k=0: diag(reshape(array_of(v), (-1,)), k=k),
     np.dsplit: split_along("dsplit", 3, 2),
-    np.empty_like: maker_of_alike("empty"),
+    np.empty_like: array_maker_like("empty"),
     np.expand_dims: expanded,
     np.fliplr: lambda m: flip(m, axis=1),
     np.flipud: lambda m: flip(m, axis=0),
-    np.full_like: maker_of_alike("full"),
+    np.full_like: array_maker_like("full"),
     np.hsplit: split_along("hsplit", 1, 1),
     np.identity: lambda n, dtype=None: creation.eye(n, dtype=dtype),
     np.insert: insert,
     np.lib.stride_tricks.sliding_window_view: sliding_window_view,
     np.meshgrid: meshgrid,
-    np.ones_like: maker_of_alike("ones"),
+    np.ones_like: array_maker_like("ones"),
     np.ravel: ravel,
     np.reshape: numpy_reshape,
     np.rollaxis: rollaxis,
@@ -440,5 +463,5 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.split: split,
     np.tile: tiled,
     np.vsplit: split_along("vsplit", 2, 0),
-    np.zeros_like: maker_of_alike("zeros"),
+    np.zeros_like: array_maker_like("zeros"),
 }

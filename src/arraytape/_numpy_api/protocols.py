@@ -1,4 +1,4 @@
-"""NumPy's dispatch protocols for Arrays: ``__array_ufunc__`` and ``__array_function__``.
+"""Implement NumPy's dispatch protocols for Arrays: ``__array_ufunc__`` and ``__array_function__``.
 
 NumPy calls these methods for ``np.sin(x)``, ``np.sum(x)`` and ``ndarray @ x``, and they run recorded
 ops.  A function without a recorded counterpart raises a TypeError that names the function.  If such a
@@ -53,9 +53,9 @@ from .numpy_arguments import (
     assemble_argument,
     check_fits,
     host_values,
-    into,
     mark_as_scalar,
     mask_of,
+    write_into,
 )
 
 NUMPYS = np.generic | np.ndarray
@@ -73,8 +73,8 @@ UFUNCS |= {
     ufunc: exact.with_numpys_values(ufunc, ours) if ufunc in ufuncs.COMPOSED else ours
     for ufunc, ours in ufuncs.UFUNCS.items()
 }
-# The dicts that the functions in UFUNCS_FOR have returned, by the name of the library's module.  Each
-# dict maps the library's ufuncs to arraytape's ops.
+# From the names of other libraries, such as "scipy", to dicts from their ufuncs to arraytape's ops.  The
+# dict of a library comes from its function in UFUNCS_FOR, which is called once.
 LOADED: dict[str, Mapping[np.ufunc, Callable[..., Any]]] = {}
 # The functions for ``np.add.reduce`` and the like.
 REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
@@ -111,7 +111,7 @@ LIKE = {
 # Parameters that may be ignored, since they do not change the value of a result.
 SILENT = frozenset(("kind", "order", "overwrite_input", "subok"))
 # Functions whose results are no Arrays, such as np.shape: from NumPy's function to one for Arrays.
-FACTS: dict[Any, Callable[..., Any]] = {
+RESULTS_WITHOUT_ARRAYS: dict[Any, Callable[..., Any]] = {
     np.iscomplexobj: lambda x: x.dtype.kind == "c",
     np.isrealobj: lambda x: x.dtype.kind != "c",
     np.can_cast: lambda from_, to, casting="safe": np.can_cast(from_.dtype, to, casting),
@@ -151,10 +151,13 @@ HOMES = {"": np, "linalg": np.linalg, "fft": np.fft}
 signature = functools.lru_cache(1024)(inspect.signature)
 
 
-def unknown(
+def no_counterpart(
     name: str, why: str = "has no recorded counterpart in arraytape", home: str = "np."
 ) -> TypeError:
-    """Return a TypeError that says why NumPy's function ``home + name`` does not work on Arrays."""
+    """Return the TypeError for a call of a function of NumPy that does not work on Arrays.
+
+    name, home : the function's name, and the module before it, such as "np.linalg.".
+    """
     return TypeError(
         f"{home}{name} {why} [at {user_line()}]; use the array API's name on the Arrays, or "
         f"np.asarray first if no gradient is needed {see('numpy-function-without-counterpart')}"
@@ -209,7 +212,10 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
 def with_options(
     ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
-    """Run a method of a ufunc, or the ufunc with options such as ``np.add(x, y, out=z)``."""
+    """Run a method of a ufunc, or a ufunc with options: ``np.add.reduce(x)``, ``np.add(x, y, out=z)``.
+
+    method : the method's name; "__call__" for the ufunc itself.
+    """
     outs = outs_of(ufunc, options.pop("out", ()))
     casting = options.get("casting", "same_kind")
     if method != "__call__":
@@ -219,12 +225,14 @@ def with_options(
         if name not in SILENT and value is not np._NoValue
     }  # fmt: skip
     options |= {name: unwrap_option(options[name]) for name in OPTIONS & options.keys() - {"axes"}}
-    result: Any = USES[method](ufunc, inputs, options, outs) if method in USES else MISSING
+    result: Any = (
+        UFUNC_METHODS[method](ufunc, inputs, options, outs) if method in UFUNC_METHODS else MISSING
+    )
     if result is MISSING:
         raise missing_ufunc(ufunc, method, options)
     if not outs:
         return ufuncs.ufunc_result(result)
-    write = write_broadcast if method in SPREADING else into
+    write = write_broadcast if method in SPREADING else write_into
     results = result if isinstance(result, tuple) else (result,)
     found = [
         ufuncs.ufunc_result(part) if out is None else write(out, part, casting)
@@ -234,22 +242,28 @@ def with_options(
 
 
 def outs_of(ufunc: np.ufunc, outs: tuple[Any, ...]) -> tuple[Array | None, ...]:
-    """Return ``outs``, which holds for each result the Array to write into, or None; () if all are None.
+    """Check the argument ``out=`` of a ufunc: a tuple of an Array or None for each result.
 
-    Raise TypeError for a NumPy array, since tapes cannot follow a write to a NumPy array.
+    Return the tuple, or () if all are None.  Raise TypeError for a NumPy array, since tapes cannot
+    follow a write to a NumPy array.
     """
     for out in outs:
         if out is not None and not isinstance(out, Array):
-            raise unknown(ufunc.__name__, "cannot write a recorded result into a NumPy array")
+            raise no_counterpart(
+                ufunc.__name__, "cannot write a recorded result into a NumPy array"
+            )
         if out is not None:
-            selection.target(ufunc.__name__, out)
+            selection.writable_target(ufunc.__name__, out)
     return () if all(out is None for out in outs) else outs
 
 
 def call_ufunc(
     ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any], outs: tuple[Any, ...]
 ) -> Any:
-    """Call a ufunc with its options; return MISSING if there is no op for the ufunc and the options."""
+    """Compute a call of a ufunc by its op; return MISSING if no op has these options.
+
+    inputs : the operands.  outs : the Arrays of ``out=``, which the mask ``where=`` needs.
+    """
     function = op_of_ufunc(ufunc)
     if function is not None and ufunc.signature and not core_axes.OPTIONS.isdisjoint(options):
         asked = {name: options.pop(name) for name in core_axes.OPTIONS & {*options}}
@@ -275,7 +289,10 @@ def call_ufunc(
 
 
 def as_laid_out(ufunc: np.ufunc, given: Sequence[Any], y: Any) -> Any:
-    """Return y, computed from casts of the inputs ``given``, in the memory layout of NumPy's result."""
+    """Return the result y of a ufunc in the memory layout that NumPy's result has.
+
+    given : the inputs before they were cast, which determine this layout.
+    """
     arrays = [current(x)[1] for x in arrays_like_first(*[x for x in given if type(x) not in WEAK])]
     if ufunc.signature or type(y) is not Array or any(type(x) is not np.ndarray for x in arrays):
         return y
@@ -286,7 +303,7 @@ def as_laid_out(ufunc: np.ufunc, given: Sequence[Any], y: Any) -> Any:
 
 
 def op_of_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
-    """Return the op for a ufunc of NumPy or of another library, such as SciPy; None if there is none."""
+    """Return arraytape's op for a ufunc of NumPy or of another library, such as SciPy, or None."""
     if ufunc in UFUNCS:
         return UFUNCS[ufunc]
     for library, load in UFUNCS_FOR.items():
@@ -296,7 +313,10 @@ def op_of_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
 
 
 def in_dtype(ufunc: np.ufunc, inputs: Sequence[Any], dtype: DType, casting: Casting) -> list[Any]:
-    """Cast inputs to the dtypes in which NumPy computes a result of ``dtype``; None means any dtype."""
+    """Cast the inputs of a ufunc to the dtypes in which NumPy computes, for its argument ``dtype=``.
+
+    dtype : the dtype of the result; None means any.  Raise TypeError if ``casting`` forbids a cast.
+    """
     # NumPy's own code passes a class of dtypes, which np.dtype would convert to the dtype object.
     make: Any = dtype if isinstance(dtype, type(np.dtype)) else lambda: dtype and np.dtype(dtype)
     dtype = make()
@@ -310,33 +330,36 @@ def in_dtype(ufunc: np.ufunc, inputs: Sequence[Any], dtype: DType, casting: Cast
     except TypeError as error:
         raise failure(f"np.{ufunc.__name__}", error) from error
     if any(kind.kind not in "biufc" or kind.char in "gG" for kind in found):
-        raise unknown(ufunc.__name__, f"has no dtype={dtype} on Arrays")
+        raise no_counterpart(ufunc.__name__, f"has no dtype={dtype} on Arrays")
     return [
         astype(x, kind, copy=False) if isinstance(x, Array) else x
         for x, kind in zip(operands, found, strict=False)
     ]
 
 
-def reduced(
+def run_reduce(
     ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any], outs: tuple[Any, ...]
 ) -> Any:
-    """Run a ufunc's ``reduce``, by default over the first axis; return MISSING if no op computes it."""
+    """Run ``ufunc.reduce(*inputs, **options)``; return MISSING if no op computes it.
+
+    outs : the Array of ``out=``, whose dtype determines that of the sum.
+    """
     function = REDUCTIONS.get(ufunc)
     if outs and ufunc in (np.add, np.multiply):
         options = in_dtype_of_out(inputs[0], options, *outs)
-    if function is not None and options.keys() <= accepted(function)[1]:
+    if function is not None and options.keys() <= accepted_arguments(function)[1]:
         return function(*inputs, **{"axis": 0, **options})
     op = None if ufunc in ufunc_methods.MISREDUCED else op_of_ufunc(ufunc)
     return MISSING if op is None else ufunc_methods.ufunc_reduce(ufunc, op, *inputs, **options)
 
 
-def of_all_pairs(
+def run_outer(
     ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any], outs: tuple[Any, ...]
 ) -> Any:
     return call_ufunc(ufunc, ufunc_methods.outer_operands(*inputs), options, outs)
 
 
-def accumulated(
+def run_accumulate(
     ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any], outs: tuple[Any, ...]
 ) -> Any:
     if outs and ufunc in (np.add, np.multiply):
@@ -345,7 +368,7 @@ def accumulated(
     return MISSING if op is None else ufunc_methods.ufunc_accumulate(ufunc, op, *inputs, **options)
 
 
-def reduced_at(
+def run_reduceat(
     ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any], outs: tuple[Any, ...]
 ) -> Any:
     if outs and ufunc in (np.add, np.multiply):
@@ -355,7 +378,7 @@ def reduced_at(
 
 
 def in_dtype_of_out(x: ArrayLike, options: dict[str, Any], out: Array) -> dict[str, Any]:
-    """Return options with ``dtype=out.dtype``, since NumPy computes sums in the dtype of ``out``.
+    """Add ``dtype=out.dtype`` to the options of a sum of x, since NumPy sums in the dtype of ``out``.
 
     Return the options unchanged if they have a dtype, or if x cannot be cast to that of ``out``.
     """
@@ -365,10 +388,13 @@ def in_dtype_of_out(x: ArrayLike, options: dict[str, Any], out: Array) -> dict[s
     return options | {"dtype": out.dtype} if fits else options
 
 
-def applied_at(
+def run_at(
     ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any], outs: tuple[Any, ...]
 ) -> Any:
-    """Run the method ``at`` of a ufunc; return MISSING if the array to change is no Array."""
+    """Run ``ufunc.at(*inputs)``; return MISSING if the first input is no Array, or there is no op.
+
+    options, outs : always empty for this method.
+    """
     op = op_of_ufunc(ufunc)
     if op is None or not isinstance(inputs[0], Array):
         return MISSING
@@ -376,15 +402,15 @@ def applied_at(
 
 
 WEAK = (int, float, complex)  # Python's numbers, whose dtypes depend on those of the arrays
-MISSING = object()  # returned by the functions in USES if there is no recorded counterpart
+MISSING = object()  # returned by the functions in UFUNC_METHODS if there is no recorded counterpart
 # From the name of a ufunc's method to the function (ufunc, inputs, options, outs) that runs the method.
-USES: dict[str, Callable[..., Any]] = {
+UFUNC_METHODS: dict[str, Callable[..., Any]] = {
     "__call__": call_ufunc,
-    "accumulate": accumulated,
-    "at": applied_at,
-    "outer": of_all_pairs,
-    "reduce": reduced,
-    "reduceat": reduced_at,
+    "accumulate": run_accumulate,
+    "at": run_at,
+    "outer": run_outer,
+    "reduce": run_reduce,
+    "reduceat": run_reduceat,
 }
 
 
@@ -392,15 +418,15 @@ def missing_ufunc(ufunc: np.ufunc, method: str, options: dict[str, Any]) -> Type
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     said = f" with {', '.join(options)}" if options else ""
     home = "np." if getattr(np, ufunc.__name__, None) is ufunc else "the ufunc "
-    return unknown(name + said, home=home)
+    return no_counterpart(name + said, home=home)
 
 
 def write_broadcast(out: Array, result: Array, casting: Casting = "same_kind") -> Array:
-    """Write a result, broadcast to the shape of ``out``, into ``out``, and return ``out``."""
+    """Write a result into the argument ``out=``, broadcast to its shape, and return ``out``."""
     check_fits(out, result, casting)
     if result.shape != out.shape:
         result = broadcast_to(result, np.broadcast_shapes(result.shape, out.shape))
-    return into(out, result, casting)
+    return write_into(out, result, casting)
 
 
 # --- functions that are no ufuncs --------------------------------------------------------------
@@ -451,10 +477,11 @@ def array_function(
 def as_numpys(
     function: Callable[..., Any], y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Return the result y of shape () as an immutable scalar if NumPy's function returns a scalar.
+    """Return the result y of shape () as an immutable scalar or a writable Array, as NumPy would.
 
-    If NumPy's function returns an array of shape (), return y as a writable Array.  If y is one of the
-    arguments in ``args`` or ``kwargs``, it stays unchanged, or is copied if it has to become writable.
+    function : NumPy's function; OF_ARRAYS has those that return arrays of shape (), others return
+    scalars.  If y is one of the arguments in ``args`` or ``kwargs``, it stays unchanged, or is copied if
+    it has to become writable.
     """
     if not isinstance(y, Array) or y.shape or function in OF_EITHER:
         return y
@@ -483,20 +510,26 @@ def is_supported_type(kind: type) -> bool:
 
 
 def call_numpy_function(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Compute NumPy's function by ops; NumPy computes the value of the calls that ``exact`` handles."""
-    if function in FACTS:
-        return FACTS[function](*args, **kwargs)
+    """Compute a NumPy function on Arrays by recorded ops.
+
+    For functions whose exact value the ops cannot reproduce, NumPy computes the value: see ``exact``.
+    """
+    if function in RESULTS_WITHOUT_ARRAYS:
+        return RESULTS_WITHOUT_ARRAYS[function](*args, **kwargs)
     kwargs |= {name: unwrap_option(kwargs[name]) for name in OPTIONS & kwargs.keys()}
     if any(isinstance(x, NUMPYS) and not x.ndim for x in args[1:]):
         args = with_plain_options(function, args)
     if kwargs.get("out") is None and exact.is_numpys(function, args):
         run = functools.partial(compute_by_ops, function, *args, **kwargs)
-        return exact.exactly(function, run, args, kwargs)
+        return exact.compute_by_numpy(function, run, args, kwargs)
     return compute_by_ops(function, *args, **kwargs)
 
 
 def with_plain_options(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the positional arguments of a call; convert NumPy's numbers in options to Python's."""
+    """Return the positional arguments of a call of a NumPy function, with plain numbers as options.
+
+    Python's numbers replace NumPy's.  For example, ``np.sum(x, np.int64(0))`` becomes ``np.sum(x, 0)``.
+    """
     try:
         names = list(signature(function).parameters)
     except ValueError:  # the function is written in C, and its parameters are unknown
@@ -508,13 +541,13 @@ def with_plain_options(function: Callable[..., Any], args: tuple[Any, ...]) -> t
 
 
 def compute_by_ops(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call arraytape's counterpart of NumPy's ``function``, or else the op of the same name."""
+    """Call the function in COUNTERPARTS for NumPy's ``function``, or else the op of the same name."""
     name, ours = function.__name__, COUNTERPARTS.get(function)
     if ours is None:
         ours = op_of_numpy_function(function)
     args = tuple([assemble_argument(function, x) for x in args])
     kwargs = {parameter: assemble_argument(function, x) for parameter, x in kwargs.items()}
-    if function in COUNTERPARTS and not kwargs and len(args) <= 2:  # see MODULES
+    if function in COUNTERPARTS and not kwargs and len(args) <= 2:  # see MODULES: these fit
         return ours(*args)
     try:
         given = signature(function).bind(*args, **kwargs)
@@ -522,24 +555,24 @@ def compute_by_ops(function: Callable[..., Any], *args: Any, **kwargs: Any) -> A
         return ours(*arrays_for_lists(ours, args), **kwargs)
     out = given.arguments.pop("out", None)
     if out is not None:
-        selection.target(name, out)
+        selection.writable_target(name, out)
         if function in SUMS:
             given.arguments |= in_dtype_of_out(given.arguments["a"], given.arguments, out)
     positional: Any = given.args
     options = given.kwargs
     if function not in implementations.FUNCTIONS:
-        positional, options = matched(name, given, ours)
-        if out is not None and "out" in accepted(ours)[1]:
+        positional, options = match_arguments(name, given, ours)
+        if out is not None and "out" in accepted_arguments(ours)[1]:
             return ours(*positional, out=out, **options)
         positional = arrays_for_lists(ours, positional)
     result = ours(*positional, **options)
     if out is None:
         return result
-    return (write_broadcast if function in SPREADING else into)(out, result)
+    return (write_broadcast if function in SPREADING else write_into)(out, result)
 
 
 def arrays_for_lists(ours: Callable[..., Any], positional: Sequence[Any]) -> list[Any]:
-    """Convert lists among an op's arguments to Arrays where the op's annotation allows an Array."""
+    """Convert lists among the arguments of the op ``ours`` to Arrays where its annotations allow it."""
     if not any(isinstance(x, list | tuple) for x in positional):
         return list(positional)
     home = next((x for x in positional if isinstance(x, Array)), None)
@@ -554,16 +587,16 @@ def arrays_for_lists(ours: Callable[..., Any], positional: Sequence[Any]) -> lis
     return found
 
 
-def matched(
+def match_arguments(
     name: str, given: inspect.BoundArguments, ours: Callable[..., Any]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Return a call's arguments as positional and keyword arguments of the op ``ours``.
+    """Convert the arguments of a call of NumPy's function ``name`` to those for the op ``ours``.
 
-    given : the arguments, bound to the parameters of NumPy's function ``name``.  Raise TypeError for a
-    parameter that ``ours`` lacks, unless the argument is the parameter's default, or the parameter is in
-    SILENT, because it does not change values.
+    given : the arguments, bound to the parameters of NumPy's function.  Return positional and keyword
+    arguments.  Raise TypeError for a parameter that ``ours`` lacks, unless the argument is the
+    parameter's default, or the parameter is in SILENT, because it does not change values.
     """
-    places, named, takes_any = accepted(ours)
+    places, named, takes_any = accepted_arguments(ours)
     positional: list[Any] = []
     options: dict[str, Any] = {}
     for i, (parameter, p) in enumerate(given.signature.parameters.items()):
@@ -587,15 +620,16 @@ def matched(
         elif parameter in SILENT:
             continue
         else:
-            raise unknown(name, f"has a parameter {parameter!r} that arraytape's lacks")
+            raise no_counterpart(name, f"has a parameter {parameter!r} that arraytape's lacks")
     return positional, options
 
 
 @functools.lru_cache(1024)
-def accepted(function: Callable[..., Any]) -> tuple[float, set[str], bool]:
-    """Return (number of positional parameters, names of keywords, True if all keywords are accepted).
+def accepted_arguments(function: Callable[..., Any]) -> tuple[float, set[str], bool]:
+    """Return which arguments a function accepts, from its signature.
 
-    The number is infinite for a function with ``*args``.
+    The result has the number of positional parameters (infinite for ``*args``), the names of parameters
+    that may be keywords, and True if there is ``**kwargs``.
     """
     parameters = signature(function).parameters.values()
     places = sum(p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in parameters)
@@ -615,29 +649,32 @@ def is_default(value: Any, default: Any) -> bool:
 
 
 def op_of_numpy_function(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the op that has the name of NumPy's function; raise the error of ``unknown`` if none has.
+    """Return the op that has the name of NumPy's ``function``; raise TypeError if there is none.
 
     Only functions of NumPy's main namespace, linalg and fft have one: np.char.add is no np.add.
     """
     name = function.__name__
     chapter = next((path for path, home in HOMES.items() if vars(home).get(name) is function), None)
     if chapter is None:
-        raise unknown(name, home=f"{function.__module__}.")
+        raise no_counterpart(name, home=f"{function.__module__}.")
     ours = FUNCTIONS.get(name, name)
     if ours not in own_names(chapter):
-        raise unknown(name, home=f"np.{chapter}." if chapter else "np.")
+        raise no_counterpart(name, home=f"np.{chapter}." if chapter else "np.")
     found: Callable[..., Any] = getattr(chapter_of_namespace(chapter), ours)
     return found
 
 
 def chapter_of_namespace(chapter: str) -> Any:
-    """Return the public namespace, or its extension ``chapter``, such as "linalg", unless that is ""."""
+    """Return the namespace ``arraytape`` if ``chapter`` is "", else its extension, such as "linalg"."""
     return getattr(namespace(), chapter) if chapter else namespace()
 
 
 @functools.cache
 def own_names(chapter: str) -> frozenset[str]:
-    """Return ``__all__`` of the namespace or its extension ``chapter``: no names from ``names.py``."""
+    """Return ``__all__`` of the namespace, or of its extension ``chapter``.
+
+    It lacks the names of NumPy that ``names.py`` adds.
+    """
     return frozenset(chapter_of_namespace(chapter).__all__)
 
 

@@ -44,11 +44,11 @@ from .numpy_arguments import (
     complex_from_parts,
     discard_imaginary,
     host_values,
-    into,
     mark_as_scalar,
     mask_of,
     normalize_axes,
     on_axis,
+    write_into,
 )
 
 DOCSTRING = """\
@@ -86,9 +86,10 @@ PARAMETERS = {
 
 
 def documented(name: str, *more: str, axis: str = "", summary: str = "Reduce axes") -> str:
-    """Return the docstring of a reduction that is both a function of NumPy and a method of Array.
+    """Compose the docstring of a reduction that is both a function of NumPy and a method of Array.
 
-    more : the names in PARAMETERS of the parameters after ``axis``.  axis : another text for ``axis``.
+    name : the function's name.  more : its parameters after ``axis``, which PARAMETERS describes.
+    axis : a description of ``axis`` in place of the usual one.  summary : the first line's beginning.
     """
     described = PARAMETERS | ({"axis": ("int | None, default: None", axis)} if axis else {})
     entries = ["{} : {}\n    {}".format(p, *described[p]) for p in ("axis", *more)]
@@ -96,12 +97,12 @@ def documented(name: str, *more: str, axis: str = "", summary: str = "Reduce axe
     return DOCSTRING.format(summary=summary, name=name, parameters="\n".join(entries))
 
 
-def sized(name: str, ufunc: np.ufunc, **identity: Any) -> Callable[..., Array]:
-    """Return a function like ``numpy.sum`` that calls the standard's reduction ``name``.
+def numpy_reduction(name: str, ufunc: np.ufunc, **identity: Any) -> Callable[..., Array]:
+    """Return a function like ``numpy.sum``, which accepts ``dtype``, ``initial`` and ``where``.
 
-    The function also has NumPy's parameters ``dtype``, ``initial`` and ``where``.
-    ``identity`` may have two keys.  ``left_out`` is the value that replaces elements at which ``where``
-    is False.  ``combine`` is a function that combines the result with ``initial``.
+    name : the standard's reduction that it calls.  ufunc : the ufunc whose ``reduce`` NumPy calls.
+    identity : may have two keys.  ``left_out`` is the value that replaces elements at which ``where`` is
+    False.  ``combine`` is a function that combines the result with ``initial``.
     """
     homes = (statistics, utilities)
     function = next(found for home in homes if (found := getattr(home, name, None)) is not None)
@@ -122,7 +123,7 @@ def sized(name: str, ufunc: np.ufunc, **identity: Any) -> Callable[..., Array]:
         if initial is not None:
             given["initial"] = initial
         try:  # not ``entrance``, a wrapper that would slow down the calls that return above
-            return exact.exactly(numpys, lambda: composed(a, **given), (a,), given)
+            return exact.compute_by_numpy(numpys, lambda: composed(a, **given), (a,), given)
         except Exception as error:
             raise_documented(
                 error, name, a, **{key: x for key, x in given.items() if x is not None}
@@ -160,20 +161,20 @@ def sized(name: str, ufunc: np.ufunc, **identity: Any) -> Callable[..., Array]:
 
 
 def in_dtype(initial: ArrayLike | None, dtype: DType, home: Array) -> Any:
-    """Cast ``initial=`` to a dtype, as an Array on the device of ``home``; return None for None."""
+    """Cast the argument ``initial=`` to a dtype, as an Array on the device of ``home``; keep None."""
     if isinstance(initial, Array):
         return astype(initial, dtype, copy=False)
     return None if initial is None else asarray_like(home, np.asarray(initial, dtype))
 
 
-amax = sized("max", np.maximum, combine=elementwise.maximum)
-amin = sized("min", np.minimum, combine=elementwise.minimum)
-prod = sized("prod", np.multiply, combine=elementwise.multiply, left_out=1)
-sum = sized("sum", np.add, combine=elementwise.add, left_out=0)
+amax = numpy_reduction("max", np.maximum, combine=elementwise.maximum)
+amin = numpy_reduction("min", np.minimum, combine=elementwise.minimum)
+prod = numpy_reduction("prod", np.multiply, combine=elementwise.multiply, left_out=1)
+sum = numpy_reduction("sum", np.add, combine=elementwise.add, left_out=0)
 
 
-def truth(name: str, ufunc: np.ufunc, left_out: bool) -> Callable[..., Array]:
-    function = sized(name, ufunc, left_out=left_out)
+def truth_reduction(name: str, ufunc: np.ufunc, left_out: bool) -> Callable[..., Array]:
+    function = numpy_reduction(name, ufunc, left_out=left_out)
 
     def call_truth_reduction(
         a: ArrayLike, axis: Axis = None, *, keepdims: bool = False, where: ArrayLike = True
@@ -185,7 +186,10 @@ def truth(name: str, ufunc: np.ufunc, left_out: bool) -> Callable[..., Array]:
     return call_truth_reduction
 
 
-all, any = truth("all", np.logical_and, True), truth("any", np.logical_or, False)
+all, any = (
+    truth_reduction("all", np.logical_and, True),
+    truth_reduction("any", np.logical_or, False),
+)
 
 
 def mean(
@@ -203,7 +207,7 @@ def mean(
         return mean_where(floating(a, dtype), axis, keepdims, where)
 
     # NumPy casts while it adds.  To cast first would change the order of the sums, and the rounding.
-    return exact.exactly(np.mean, mean_by_ops, (a,), given)
+    return exact.compute_by_numpy(np.mean, mean_by_ops, (a,), given)
 
 
 def mean_where(a: Array, axis: Axis, keepdims: bool, where: ArrayLike) -> Array:
@@ -223,12 +227,12 @@ mean.__doc__ = documented("mean", "dtype", "keepdims", "where")
 
 
 def needs_no_cast(a: Array, dtype: DType) -> bool:
-    """Return True if ``a`` is real or complex floating-point, and ``dtype`` is None or its dtype."""
+    """Return True if ``mean(a, dtype=dtype)`` computes in the dtype of ``a``, which has no integers."""
     return a.dtype.kind in "fc" and (dtype is None or np.dtype(dtype) == a.dtype)
 
 
 def floating(a: ArrayLike, dtype: DType) -> Array:
-    """Cast ``a`` to the dtype; if that is None, cast only integers and booleans, to float64."""
+    """Cast ``a`` to ``dtype``; if ``dtype`` is None, cast integers and booleans to float64."""
     a = a if isinstance(a, Array) else array_of(a)
     if dtype is None and a.dtype.kind in "biu":
         dtype = np.float64
@@ -236,7 +240,7 @@ def floating(a: ArrayLike, dtype: DType) -> Array:
 
 
 def spread_reduction(name: str) -> Callable[..., Array]:
-    """Return ``numpy.std`` or ``numpy.var``, by ``name``.
+    """Return ``numpy.std`` or ``numpy.var`` for Arrays; ``name`` is "std" or "var".
 
     With ``mean=`` or ``where=``, which the standard lacks, NumPy's Python code runs on the Arrays.
     """
@@ -270,7 +274,7 @@ def spread_reduction(name: str) -> Callable[..., Array]:
         if whole and a.dtype.kind in "fc":
             return spread_by_ops()
         # NumPy casts integers while it adds, so NumPy computes the value, as in ``mean``.
-        return exact.exactly(getattr(np, name), spread_by_ops, (a,), given)
+        return exact.compute_by_numpy(getattr(np, name), spread_by_ops, (a,), given)
 
     call_spread.__name__ = call_spread.__qualname__ = name
     call_spread.__doc__ = documented(
@@ -307,9 +311,10 @@ def average(
 
 
 def align_weights(a: Array, weights: Array, axis: Axis) -> Array:
-    """Reshape weights to broadcast with ``a``; they have the shape of ``a``, or only the averaged axes.
+    """Reshape the weights of ``np.average``, so that they broadcast with the array ``a``.
 
-    Raise TypeError if the shapes differ and ``axis`` is None, ValueError for any other shape.
+    Weights have the shape of ``a``, or an axis for each averaged axis.  Raise TypeError if the shapes
+    differ and ``axis`` is None, ValueError for any other shape.
     """
     if a.shape == weights.shape:
         return weights
@@ -326,7 +331,10 @@ def align_weights(a: Array, weights: Array, axis: Axis) -> Array:
 
 # --- the median --------------------------------------------------------------------------------
 def join_reduced_axes(a: Array, axis: Axis) -> tuple[Array, tuple[int, ...]]:
-    """Return ``a`` with the reduced axes joined into one last axis, and the result's keepdims shape."""
+    """Join the axes over which a median is taken into one last axis.
+
+    Return the reshaped ``a``, and the shape of the result for ``keepdims=True``.
+    """
     places = normalize_axes("quantile", a, axis)
     kept = tuple([1 if i in places else n for i, n in enumerate(a.shape)])
     a = moveaxis(a, tuple(places), tuple(range(a.ndim - len(places), a.ndim)))
@@ -342,7 +350,7 @@ def median(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> Array:
 
 # --- reductions that skip NaN ------------------------------------------------------------------
 def without_nan(function: Callable[..., Array], instead: float) -> Callable[..., Array]:
-    """Return a function that replaces NaN by ``instead``, and then calls the reduction ``function``."""
+    """Return a function like ``np.nansum``, which replaces NaN by ``instead`` and calls ``function``."""
 
     def call_without_nan(a: ArrayLike, axis: Axis = None, **options: Any) -> Array:
         a = array_of(a)
@@ -355,7 +363,10 @@ def without_nan(function: Callable[..., Array], instead: float) -> Callable[...,
 
 # --- cumulative functions, differences, sorting and rounding ------------------------------------
 def cumulative(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
-    """Return ``numpy.cumprod`` or ``cumsum``, which flattens its argument if ``axis`` is None."""
+    """Return ``numpy.cumprod`` or ``cumsum``, which flattens its argument if ``axis`` is None.
+
+    name : "cumprod" or "cumsum".  function : the standard's function that it calls.
+    """
 
     def call_cumulative(a: ArrayLike, axis: int | None = None, dtype: DType = None) -> Array:
         a = a if isinstance(a, Array) else array_of(a)
@@ -420,7 +431,7 @@ def numpy_sort(
 
 
 def places_in_order(x: Array, axis: int, descending: bool) -> Array:
-    """Return the indices that sort x in ascending or descending order, with NaN at the end in both."""
+    """Return the indices that sort x along an axis, with NaN last also in descending order."""
     places = argsort(x, axis=axis, descending=descending)
     if not descending or x.dtype.kind not in "fc":
         return places
@@ -438,7 +449,11 @@ def check_order(
     stable: bool | None,
     descending: bool | None,
 ) -> None:
-    """Raise ValueError for names of fields in ``order``, or for ``kind`` together with other options."""
+    """Check the options of ``np.sort`` or ``np.argsort``; ``name`` is the function, for messages.
+
+    Raise ValueError for ``order``, since no Array has fields, and for ``kind`` together with ``stable``
+    or ``descending``.
+    """
     without_fields(order)
     if kind is not None and (stable is not None or descending is not None):
         raise ValueError(
@@ -467,7 +482,10 @@ def numpy_partition(
 
 
 def check_places(name: str, a: Array, kth: Any, axis: int) -> None:
-    """Raise TypeError or ValueError if kth is not one or several indices along the axis."""
+    """Check the argument ``kth`` of ``np.partition``: it must be one or several indices along the axis.
+
+    Raise TypeError or ValueError otherwise.  name : the function, for messages.
+    """
     places, n = host_values(kth), a.shape[axis] if a.ndim else 1
     if places.dtype.kind not in "iu":
         raise TypeError(f"{name}: kth must be integers, got {describe(kth)} [at {user_line()}]")
@@ -500,7 +518,7 @@ def round_decimals(a: ArrayLike, decimals: int = 0, out: Array | None = None) ->
     """
     a = array_of(a)
     if out is not None:
-        return into(out, round_decimals(a, decimals), "unsafe")
+        return write_into(out, round_decimals(a, decimals), "unsafe")
     data = current(a)[1]
     if type(data) is np.ndarray:
         y = asarray_like(a, np.round(data, decimals))

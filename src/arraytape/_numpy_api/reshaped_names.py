@@ -1,4 +1,4 @@
-"""NumPy's code that sets the shape of its arrays, which Arrays refuse, with new arrays instead."""
+"""Rewrite ``x.shape = s`` in NumPy's Python code, because the shape of an Array cannot be set."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from .._exits.sources import tree_of_code
 
 
 class Reshaping(ast.NodeTransformer):
-    """Replace ``x.shape = y.shape = s`` in a function by ``x = x.reshape(s)`` and ``y = y.reshape(s)``.
+    """The rewriter of a function's syntax tree: ``x.shape = s`` becomes ``x = x.reshape(s)``.
 
-    parameters : the function's parameters, which stay as they are, because the caller has them, too.
+    parameters : the names of the function's parameters.  A statement that sets the shape of one is not
+    replaced, because the caller must see the new shape.
     """
 
     def __init__(self, parameters: Collection[str]) -> None:
@@ -32,17 +33,17 @@ class Reshaping(ast.NodeTransformer):
 
 
 def name_of_shape(target: ast.expr) -> str | None:
-    """Return the name of the variable if the target is ``name.shape``."""
+    """Return "x" for the assignment target ``x.shape``; return None for other targets."""
     if not isinstance(target, ast.Attribute) or target.attr != "shape":
         return None
     return target.value.id if isinstance(target.value, ast.Name) else None
 
 
 def code_that_reshapes(code: CodeType) -> CodeType:
-    """Return the code of a function of NumPy in which no local variable's shape is set.
+    """Return the code of a NumPy function with ``x.shape = s`` replaced, for all local variables x.
 
-    ``numpy.gradient`` sets shapes before NumPy 2.4.  The code is returned as it is if it sets no
-    shape, or if its source is missing: to set the shape of an Array then raises AttributeError.
+    ``numpy.gradient`` sets shapes before NumPy 2.4.  Return the code unchanged if it sets no shape, or
+    if its source is missing: to set the shape of an Array then raises AttributeError.
     """
     sets_attributes = dis.opmap["STORE_ATTR"] in code.co_code[::2]
     function = tree_of_code(code) if sets_attributes and "shape" in code.co_names else None

@@ -1,4 +1,4 @@
-"""NumPy's functions that select elements, search indices or write into arrays, on Arrays."""
+"""NumPy's functions that select elements, search indices or write into arrays: ``np.put``, on Arrays."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def unique(
     ar: Array, return_index: bool = False, return_inverse: bool = False,
     return_counts: bool = False, axis: int | None = None, **options: Any,
 ) -> Any:  # fmt: skip
-    """Compute ``numpy.unique``; the gradient of a repeated value is that of its first occurrence."""
+    """Compute ``numpy.unique``; the gradient of a value goes to its first occurrence in ``ar``."""
     _, index, inverse, counts = np.unique(host_values(ar), True, True, True, axis, **options)
     x, at = on_axis("unique", ar, axis)
     values = take(x, asarray_like(ar, index), axis=at)
@@ -136,7 +136,7 @@ def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Array:
         When an integer is out of range, or the shapes do not broadcast.
     """
     a, *choices = broadcast_arrays(array_of(a), *arrays_like_first(*choices))
-    a = within(a, len(choices), mode)
+    a = wrap_or_clip_indices(a, len(choices), mode)
     if mode == "raise" and bool(any((a < 0) | (a >= len(choices)))):
         raise ValueError(
             f"np.choose: pass indices from 0 to {len(choices) - 1}, as there are {len(choices)} choices "
@@ -148,8 +148,8 @@ def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Array:
     return in_order(y, "C") if y.ndim else mark_as_scalar(y[...])
 
 
-def as_places(indices: ArrayLike) -> Any:
-    """Return the indices for ``numpy.take``, with booleans converted to the integers 0 and 1."""
+def as_integer_indices(indices: ArrayLike) -> Any:
+    """Return the indices for ``numpy.take``, for which booleans are the integers 0 and 1, no mask."""
     if isinstance(indices, Array):
         return astype(indices, np.intp) if indices.dtype.kind == "b" else indices
     if isinstance(indices, list | tuple) and first_array(indices) is not None:
@@ -158,8 +158,11 @@ def as_places(indices: ArrayLike) -> Any:
     return host.astype(np.intp) if host.dtype.kind == "b" else indices
 
 
-def within(indices: ArrayLike, n: int, mode: str) -> Any:
-    """Return ``indices`` into an axis of length n, unchanged, wrapped or clipped as ``mode`` says."""
+def wrap_or_clip_indices(indices: ArrayLike, n: int, mode: str) -> Any:
+    """Bring indices into the range of an axis of length n, for the argument ``mode`` of ``np.take``.
+
+    mode : "raise" leaves them unchanged, "wrap" takes them modulo n, "clip" limits them.
+    """
     if mode == "raise":
         return indices
     if mode not in ("wrap", "clip"):
@@ -183,8 +186,11 @@ def extract(condition: ArrayLike, arr: ArrayLike) -> Array:
 
 
 # --- functions that write into arrays ----------------------------------------------------------
-def target(name: str, x: ArrayLike) -> Array:
-    """Return x if it is a writable Array; else raise an error, which names NumPy's function ``name``."""
+def writable_target(name: str, x: ArrayLike) -> Array:
+    """Return x, the Array that NumPy's function ``name`` shall write to, if it can be written to.
+
+    Raise TypeError for a NumPy array, ValueError for a read-only Array.
+    """
     if not isinstance(x, Array):
         raise TypeError(
             f"np.{name} cannot write a recorded value into a NumPy array [at {user_line()}]; make "
@@ -199,7 +205,7 @@ def copyto(
 ) -> None:
     if is_the_same(src, dst):  # NumPy raises no error for this, even if the array is read-only
         return
-    dst = target("copyto", dst)
+    dst = writable_target("copyto", dst)
     # NumPy checks the cast, since a Python number may be cast to more dtypes than an array.
     sample = np.zeros((), src.dtype) if hasattr(src, "dtype") else np.asarray(src).flat[:1]
     weak = type(src) in (bool, int, float, complex)
@@ -224,11 +230,14 @@ def is_the_same(x: ArrayLike, y: ArrayLike) -> bool:
 
 
 def are_one_place(place: tuple[Array, Path], other: tuple[Array, Path]) -> bool:
-    """Return True if two pairs of a root Array and a path of view steps select the same elements."""
+    """Return True if two views of one root Array show the same elements.
+
+    place, other : pairs (root, path), where the path has the steps that lead from the root to the view.
+    """
     root = place[0]
     if other[0] is not root or not root.size or place[1] == other[1]:
         return other[0] is root
-    # A PICK step indexes batched data along hidden axes of vmap, which ``places`` does not have.
+    # A PICK step indexes hidden axes of vmap, which the array ``places`` below does not have.
     if builtins.any(kind is PICK for _, path in (place, other) for kind, _ in path):
         return False
     places: Any = np.arange(root.size).reshape(root.shape)
@@ -238,22 +247,25 @@ def are_one_place(place: tuple[Array, Path], other: tuple[Array, Path]) -> bool:
 
 
 def put_where(x: Array, mask: ArrayLike, value: Array) -> None:
-    """Assign ``value`` to the elements of x at which ``mask`` is True, or to all if it is just True."""
+    """Assign ``value`` to the elements of x at which ``mask`` is True; the mask True means all."""
     setitem(x, ..., value if mask is True else where(mask_of("copyto", x, mask), value, x))
 
 
 def putmask(a: ArrayLike, mask: ArrayLike, values: ArrayLike) -> None:
     """Run ``numpy.putmask``: element i becomes value i where the mask is True; values are repeated."""
-    a, weak = target("putmask", a), not isinstance(values, Array | np.ndarray)
+    a, weak = writable_target("putmask", a), not isinstance(values, Array | np.ndarray)
     weak = weak or (isinstance(values, Array) and bool(values._state & SCALAR))
-    values, mask = arrays_like_first(a, values)[1], of_size_of(a, mask, "putmask")
+    values, mask = arrays_like_first(a, values)[1], mask_in_shape(a, mask, "putmask")
     cast_checked("np.putmask", values, a.dtype, "unsafe" if weak else "safe")
     if values.size:
         put_where(a, mask, reshape(repeated(values, a.size), a.shape))
 
 
-def of_size_of(a: Array, mask: ArrayLike, name: str) -> np.ndarray[Any, Any]:
-    """Return a mask as booleans in the shape of ``a``; raise ValueError if the sizes differ."""
+def mask_in_shape(a: Array, mask: ArrayLike, name: str) -> np.ndarray[Any, Any]:
+    """Return the mask of ``np.place`` or ``np.putmask`` as booleans in the shape of ``a``.
+
+    Raise ValueError if the sizes differ.  name : the function, for the message.
+    """
     mask = np.asarray(host_values(mask), bool)
     if mask.size != a.size:
         raise ValueError(
@@ -270,8 +282,8 @@ def repeated(values: Array, n: int) -> Array:
 
 def numpy_place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike) -> None:
     """Run ``numpy.place``: the k-th element at which the mask is True becomes the k-th value."""
-    arr, vals = target("place", arr), arrays_like_first(arr, vals)[1]
-    mask = of_size_of(arr, mask, "place")
+    arr, vals = writable_target("place", arr), arrays_like_first(arr, vals)[1]
+    mask = mask_in_shape(arr, mask, "place")
     count = int(np.count_nonzero(mask))
     if count and not vals.size:
         raise ValueError(f"np.place: cannot insert from an empty array [at {user_line()}]")
@@ -300,8 +312,8 @@ def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None
     IndexError
         When an index is out of range.
     """
-    a, v = target("put", a), arrays_like_first(a, v)[1]
-    ind = np.ravel(host_values(within(ind, a.size, mode)))
+    a, v = writable_target("put", a), arrays_like_first(a, v)[1]
+    ind = np.ravel(host_values(wrap_or_clip_indices(ind, a.size, mode)))
     if not ind.size or not v.size:
         return
     outside = ind[(ind < -a.size) | (ind >= a.size)]
@@ -317,7 +329,7 @@ def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None
 def put_along_axis(
     arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: int | None = -1
 ) -> None:
-    arr = target("put_along_axis", arr)
+    arr = writable_target("put_along_axis", arr)
     indices = host_values(indices)
     if axis is None:
         if indices.ndim != 1:

@@ -1,4 +1,7 @@
-"""NumPy's functions that join arrays or change shapes, on Arrays, with all of NumPy's parameters."""
+"""NumPy's functions that join arrays or change shapes, such as ``np.stack``, on Arrays.
+
+They have all of NumPy's parameters.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from .numpy_arguments import (
     arrays_like_first,
     as_operands,
     cast_checked,
-    into,
+    write_into,
 )
 
 
@@ -44,7 +47,7 @@ def at_least(n: int) -> Callable[..., Any]:
 
 
 def each_at_least(n: int, tup: Sequence[Any]) -> list[Array]:
-    """Return the arrays in ``tup``, each with axes added if it has fewer than n."""
+    """Return the operands of a function such as ``np.vstack`` as Arrays with n axes or more."""
     return [at_least(n)(x) for x in as_operands(*tup)]
 
 
@@ -67,7 +70,8 @@ def join_arrays(
 ) -> Array:  # fmt: skip
     """Compute ``numpy.concatenate``, or ``numpy.stack`` if the op ``join`` is ``stack``.
 
-    The arrays are cast to ``dtype``, else to the dtype of ``out``, else to their common dtype.
+    The arrays are cast to ``dtype``, else to the dtype of ``out``, else to their common dtype.  A
+    TypeError is raised if ``casting`` forbids it.
     """
     parts = as_operands(*arrays)
     if dtype is not None and out is not None:
@@ -78,7 +82,7 @@ def join_arrays(
         dtype = np.result_type(*[x.dtype for x in parts])
     parts = [cast_checked(f"np.{join.__name__}", x, dtype, casting) for x in parts]
     whole = join(parts, axis=axis)
-    return whole if out is None else into(out, whole)
+    return whole if out is None else write_into(out, whole)
 
 
 def numpy_stack(

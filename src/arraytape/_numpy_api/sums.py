@@ -1,4 +1,4 @@
-"""NumPy's convolution, interpolation, and functions of the parts of complex numbers, on Arrays."""
+"""NumPy's convolution, interpolation and functions of complex numbers on Arrays: ``np.convolve``."""
 
 from __future__ import annotations
 

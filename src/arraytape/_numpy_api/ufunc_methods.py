@@ -1,8 +1,8 @@
 """The methods of NumPy's ufuncs on Arrays: ``accumulate``, ``at``, ``reduce`` and ``reduceat``.
 
-NumPy computes the values: see ``exact``.  The derivatives are those of a loop over the elements along
-the axis, which calls the ufunc's op for each.  Where the namespace has a function for the method, that
-function is called instead: ``cumulative_sum`` for ``np.add.accumulate``.
+NumPy's method computes the value from the raw data.  The derivative is that of a loop over the elements
+along the axis, which calls the ufunc's op for each and is recorded.  Where the namespace has a function
+for the method, that function is called instead: ``cumulative_sum`` for ``np.add.accumulate``.
 """
 
 from __future__ import annotations
@@ -53,9 +53,12 @@ Op = Callable[[Any, Any], Any]  # an op of two arguments, or a composition of op
 def call_method(
     ufunc: np.ufunc, method: str, ours: Callable[..., Any], *args: Any, **options: Any
 ) -> Any:
-    """Return the result of a method of ``ufunc`` with the derivative of ``ours(*args, **options)``."""
+    """Call a method of a ufunc, such as "reduce", with the derivative of a composition of ops.
+
+    ours : the composition, which gets the same arguments.
+    """
     numpys = exact.named_as(f"{ufunc.__name__}.{method}", getattr(ufunc, method))
-    return exact.exactly(numpys, lambda: ours(*args, **options), args, options)
+    return exact.compute_by_numpy(numpys, lambda: ours(*args, **options), args, options)
 
 
 def ufunc_reduce(ufunc: np.ufunc, op: Op, x: ArrayLike, **options: Any) -> Any:
@@ -66,12 +69,14 @@ def fold(
     ufunc: np.ufunc, op: Op, x: Array, axis: Axis = 0, dtype: DType = None, keepdims: bool = False,
     initial: ArrayLike | None = None, where: ArrayLike = True,
 ) -> Array:  # fmt: skip
-    """Compute op(op(x[0], x[1]), x[2]) and so on along the axes.
+    """Compute ``ufunc.reduce`` of x by ops: op(op(x[0], x[1]), x[2]) and so on along the axes.
 
     Parameters
     ----------
     ufunc : numpy.ufunc
         The ufunc, whose identity is the initial value if ``where`` is given and ``initial`` is not.
+    op : callable
+        The op of arraytape that computes the ufunc of two Arrays.
     initial : Array or number
         The first operand, if any.
     where : Array or bool
@@ -111,7 +116,7 @@ choose = where  # another name of the op, for functions that have a parameter ``
 
 
 def accumulate_steps(op: Op, x: Array, axis: int, dtype: DType = None) -> Array:
-    """Combine the elements along the axis with ``op``; return all intermediate results, stacked."""
+    """Compute ``ufunc.accumulate`` of x by ops: return x[0], op(x[0], x[1]) and so on, stacked."""
     x = moveaxis(x if dtype is None else astype(x, np.dtype(dtype), copy=False), axis, 0)
     found = [x[i, ...] for i in range(x.shape[0])]
     for i in range(1, len(found)):
@@ -153,9 +158,10 @@ def ufunc_accumulate(
 def ufunc_reduceat(
     ufunc: np.ufunc, op: Op, x: ArrayLike, indices: ArrayLike, axis: int = 0, dtype: DType = None
 ) -> Any:
-    """Run ``ufunc.reduceat``: reduce slices of x, each from an index to the next one or to the end.
+    """Compute ``ufunc.reduceat``: reduce slices of x, each from one of ``indices`` to the next.
 
-    An index that is not below the next one gives the element at the index.
+    The last slice ends at the end of the axis.  An index that is not below the next one gives the
+    element at the index.  op : the op of arraytape that computes the ufunc.
     """
     starts = host_values(indices)
     if not starts.size:
@@ -187,8 +193,8 @@ def ufunc_reduceat(
 def split_by_occurrence(positions: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
     """Split the indices of ``positions`` into groups within which no position is found twice.
 
-    The first group has the index of the first occurrence of each position, the second group that of
-    the second occurrence, and so on.
+    Each group can be updated by one write.  The first group has the index of the first occurrence of
+    each position, the second group that of the second occurrence, and so on.
     """
     order = np.argsort(positions, kind="stable")
     _, counts = np.unique(positions, return_counts=True)
@@ -201,7 +207,10 @@ def split_by_occurrence(positions: np.ndarray[Any, Any]) -> list[np.ndarray[Any,
 def update_in_order(
     op: Callable[..., Any], y: Array, positions: np.ndarray[Any, Any], *values: Array
 ) -> Array:
-    """Set y[p] to op(y[p], v) for each p in ``positions`` and its v in ``values``; return y."""
+    """Set y[p] to op(y[p], v) for each p in ``positions`` and its v in ``values``; return y.
+
+    A position that occurs several times is updated several times, in this order.
+    """
     for chosen in split_by_occurrence(positions):
         at = positions[chosen]
         setitem(y, (at, ...), op(y[at, ...], *[value[chosen, ...] for value in values]))
@@ -215,7 +224,7 @@ ADDED: dict[np.ufunc, float] = {np.add: 1.0, np.subtract: -1.0}
 def at_in_copy(
     ufunc: np.ufunc, x: np.ndarray[Any, Any], indices: Index, *value: npt.ArrayLike
 ) -> Any:
-    """Return a copy of raw data x to which ``ufunc.at`` was applied."""
+    """Return a copy of raw data x to which ``ufunc.at`` was applied, for the value of ``ufunc_at``."""
     y = x.copy(order="K")
     at_users_line(ufunc.at, ValueError())(y, indices, *value)
     return y
@@ -224,7 +233,10 @@ def at_in_copy(
 def ufunc_at(
     ufunc: np.ufunc, op: Callable[..., Any], x: Array, indices: Index, *value: ArrayLike
 ) -> None:
-    """Run ``ufunc.at``: apply the ufunc in place at the indices, at repeated ones repeatedly."""
+    """Run ``ufunc.at``: apply the ufunc to x in place at the indices, at repeated ones repeatedly.
+
+    op : the op of arraytape that computes the ufunc.  value : the second operand, if there is one.
+    """
 
     def add_at_by_ops() -> Array:
         taken = x[indices].shape
@@ -243,11 +255,11 @@ def ufunc_at(
 
     numpys = exact.named_as(f"{ufunc.__name__}.at", at_in_copy, ufunc)
     ours = add_at_by_ops if ufunc in ADDED else update_by_ops
-    setitem(x, ..., exact.exactly(numpys, ours, (x, indices, *value), {}))
+    setitem(x, ..., exact.compute_by_numpy(numpys, ours, (x, indices, *value), {}))
 
 
 def host_key(indices: Index) -> Any:
-    """Return an index whose Arrays are NumPy arrays."""
+    """Return the index ``indices`` with NumPy arrays in place of Arrays."""
     if isinstance(indices, tuple):
         return tuple(host_key(part) for part in indices)
     return host_values(indices) if isinstance(indices, Array) else indices

@@ -1,4 +1,4 @@
-"""NumPy's ufuncs that the standard lacks, as ops or compositions of ops."""
+"""NumPy's ufuncs that the standard lacks, such as ``np.fmod``, as ops or compositions of ops."""
 
 from __future__ import annotations
 
@@ -29,14 +29,17 @@ def multiply_by(factor: float) -> Callable[[Any], Array]:
 
 
 def ufunc_result(y: Any) -> Any:
-    """Mark a ufunc's results of shape () as scalars: see ``mark_as_scalar``."""
+    """Make a ufunc's results of shape () immutable, as NumPy's scalars are; y may be a tuple."""
     if isinstance(y, tuple):
         return tuple([ufunc_result(part) for part in y])
     return mark_as_scalar(y) if isinstance(y, Array) and not y._data.shape else y
 
 
 def pick_known_elements(pick: Callable[[Array, Array], Array]) -> Callable[[Any, Any], Array]:
-    """Return ``numpy.fmax`` or ``numpy.fmin``, which return the number where one input is NaN."""
+    """Return ``numpy.fmax`` or ``numpy.fmin``, which ignore NaN if the other input is a number.
+
+    pick : the op ``maximum`` or ``minimum``.
+    """
 
     def pick_known(x1: ArrayLike, x2: ArrayLike) -> Array:
         x1, x2 = arrays_like_first(x1, x2)
@@ -125,10 +128,10 @@ def vecmat(x1: ArrayLike, x2: ArrayLike) -> Array:
 
 
 def of_numpys_types(ufunc: np.ufunc, ours: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``ours``, a composition of ops, with the dtypes of NumPy's ``ufunc``.
+    """Return a function that calls the composition ``ours`` for the dtypes of NumPy's ``ufunc``.
 
-    Arrays are cast to the floating-point dtype in which NumPy computes, unless NumPy computes with
-    integers.  TypeError is raised for dtypes that NumPy does not support.
+    It casts Arrays to the floating-point dtype in which NumPy computes, unless NumPy computes with
+    integers.  It raises TypeError for dtypes that NumPy does not support.
     """
 
     def call_for_numpys_types(*inputs: Any) -> Any:

@@ -49,11 +49,10 @@ from .undefined import warn_of_undefined
 from .unfollowed import warn_of_unfollowed
 
 if TYPE_CHECKING:
-    from .._exits.lost_parts import Lacks
+    from .._exits.lost_parts import LostParts
 
-GradientPlace = tuple[
-    int, Path
-]  # a value id, and the path to the part of its cotangent that is a gradient
+# A value id, and the path to the part of its cotangent that is a gradient.
+GradientPlace = tuple[int, Path]
 # Read once, because reading a member of an enum class takes as long as a small op.
 ZERO = UnconnectedGradients.ZERO
 
@@ -99,7 +98,7 @@ class Differentiation:
     starts : the value ids of the targets.
     places : for each source a pair of a value id and a path.  The gradient of the source is the
     cotangent of the id, viewed along the path.  The path is () unless the source is a view.
-    lacks : the ``Lacks`` that finds gradients which are incomplete because a value was converted to
+    lacks : the ``LostParts`` that finds gradients which are incomplete because a value was converted to
     untracked data; None if there was no such conversion.
     """
 
@@ -125,11 +124,11 @@ class Differentiation:
             check_rules(recording.records, self.starts, value_ids)
         if recording.persistent and recording.active:
             recording.warn_inside()
-        self.lacks: Lacks | None = None
+        self.lacks: LostParts | None = None
         if recording.journal is not None and mode_of(recording.exits) != "ignore":
-            from .._exits.lost_parts import Lacks
+            from .._exits.lost_parts import LostParts
 
-            self.lacks = Lacks(recording.records, recording.journal, value_ids, self.starts)
+            self.lacks = LostParts(recording.records, recording.journal, value_ids, self.starts)
 
     def locate_source(self, x: Array, unwatched: dict[int, int]) -> GradientPlace:
         """Return an entry of ``places``, the pair (value id, ()), for a source x that is not watched.
@@ -335,7 +334,7 @@ class Differentiation:
                 "gradient", results, [*self.starts, *[value_id for value_id, _ in self.places]], ()
             )
 
-    def report_lacks(self, lacks: Lacks, found: Sequence[Any]) -> None:
+    def report_lacks(self, lacks: LostParts, found: Sequence[Any]) -> None:
         """Warn or raise, as the tape's parameter ``exits`` says, if gradients may be incomplete.
 
         A gradient may be incomplete if a value computed from its source was converted to untracked data,
@@ -348,7 +347,7 @@ class Differentiation:
         unseen = any(start not in recording.known for start in self.starts)
         doubts = recording.doubts
         never = doubts is not None
-        lacks.tell(absent, "gradient", mode, never_zeros=never, unseen=unseen, doubts=doubts)
+        lacks.report(absent, "gradient", mode, never_zeros=never, unseen=unseen, doubts=doubts)
 
     def warn_of_unfollowed_sources(self, found: Sequence[Any]) -> None:
         """Warn of each source whose gradient is None because of a mistake in the user's code.
@@ -356,7 +355,7 @@ class Differentiation:
         A mistake is, for example, a source that was never watched.  Skip sources of values that were
         converted to untracked data: ``report_lacks`` reports these.
         """
-        left = self.lacks.sources_that_left() if self.lacks else ()
+        left = self.lacks.converted_sources() if self.lacks else ()
         rows = zip(self.asked, found, self.places, strict=True)
         lost = [(x, value_id) for x, g, (value_id, _) in rows if g is None and value_id not in left]
         alone = all(g is None for g in found)

@@ -19,7 +19,7 @@ from .._array.exits import ENTERED, LEFT
 from .._array.paths import Path, add_through, walk_path
 from .._array.views import current, lay_out_like, location, peek, private_handle
 from .._exits.constant_entries import Journal
-from .._exits.lost_parts import Doubt, Lacks
+from .._exits.lost_parts import Doubt, LostParts
 from .._record.plan import LAYOUT, PLANS, Plan, Record, Structural, inputs_of, results_of
 from .._record.stack import STACK, BaseRecorder, push_recorder, recorders, remove_recorder
 from .._storage.batched.batched_data import REPLAY, active, axis_ids_of
@@ -98,7 +98,7 @@ class ForwardPass(BaseRecorder):
         """Compute the tangents of a record's results from those of its inputs."""
         plan = PLANS[record[0]]
         if self.journal is not None:
-            self.journal.note(record, len(self.after), depth=2)
+            self.journal.note_constants(record, len(self.after), depth=2)
             self.after.append(without_kept(plan, record))
         if self.tail is not None:
             self.tail.records.append(record)
@@ -147,7 +147,7 @@ class ForwardPass(BaseRecorder):
             if self.journal is None:
                 self.journal = Journal(self.known, self.frames)
                 self.after.append(tuple(record))
-            self.journal.left(record)
+            self.journal.note_exit(record)
         elif plan is ENTERED and self.journal is not None:
             self.journal.entered_inside(record[1], len(self.after) - 1)
 
@@ -165,11 +165,13 @@ class ForwardPass(BaseRecorder):
             warn_of_undefined(self.undefined, (found,))
         value_id = y._current_id()
         if self.journal is not None and mode != "ignore":
-            lacks = Lacks(self.after, self.journal, list(self.known), [value_id])
+            lacks = LostParts(self.after, self.journal, list(self.known), [value_id])
             unseen = value_id not in self.known
             absent = lacks.sources if found is None else frozenset()
             never = doubts is not None
-            lacks.tell(absent, "derivative", mode, never_zeros=never, unseen=unseen, doubts=doubts)
+            lacks.report(
+                absent, "derivative", mode, never_zeros=never, unseen=unseen, doubts=doubts
+            )
 
     # --- tangents ---------------------------------------------------------------------------------
     def tangents_of_op(self, plan: Plan, record: Record) -> list[Array | None]:

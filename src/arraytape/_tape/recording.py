@@ -108,7 +108,7 @@ def observed_record(
             records.append(kept)
             return
         with MOVING:
-            journal.note(record, len(records), depth=2)
+            journal.note_constants(record, len(records), depth=2)
             records.append(kept)
 
     return record_observed
@@ -486,7 +486,7 @@ class Recording(BaseRecorder, SeesAssignments):
                     return
                 journal = self.journal = Journal(self.known, self.frames)
                 self.choose_record()
-            journal.left(record)
+            journal.note_exit(record)
 
     def index_of_record(self, value_id: int) -> int:
         """Return the index of the record that made a value; the search begins with the last record."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._array.array import Array
-from .._exits.messages import lost
+from .._exits.messages import lost_message
 from .._record.plan import Plan, plan_of
 from .._tape.differentiation import Differentiation, gradients_have_nan
 from .._tape.none_causes import join_words, name_with_layout, public_op_name
@@ -143,9 +143,9 @@ def conversion_note(facts: GradientFacts) -> str:
             f"{join_words(facts.conversions)}: if it came back as a "
             "part of the target, that part counts as a constant."
         )
-    suspected = lacks.suspected(lacks.exits_without(()))
+    suspected = lacks.suspected(lacks.describe_exits(()))
     if suspected:
-        return f" But {lost(suspected, 'a part of it may be missing')}."
+        return f" But {lost_message(suspected, 'a part of it may be missing')}."
     return (
         f" A value that depends on the source left the tape at {join_words(facts.conversions)}, but the "
         "target is not computed from what left there, so the gradient lacks nothing."

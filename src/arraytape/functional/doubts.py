@@ -18,7 +18,7 @@ import numpy as np
 from .._array.array import Array
 from .._array.views import peek
 from .._exits.lost_parts import Doubt, Finding, report_findings
-from .._exits.messages import lost
+from .._exits.messages import lost_message
 from .._exits.modes import mode_of
 from .._storage.storage import storage_of
 from .._util import nest
@@ -108,7 +108,7 @@ def settle_doubts(
     if verdict.is_clear and not any(finding.is_error for finding in findings):
         doubt = max(found, key=lambda doubt: len(doubt.findings))
         what = f"{caller}: along one direction the {doubt.what} is {verdict.finding}"
-        findings = [Finding(lost(doubt.exits, what), True)]
+        findings = [Finding(lost_message(doubt.exits, what), True)]
     report_findings(findings)
 
 

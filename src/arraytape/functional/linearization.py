@@ -7,7 +7,7 @@ from typing import Any
 
 from .._array.array import Array, namespace
 from .._array.views import private_handle
-from .._exits.lost_parts import Doubt, Lacks
+from .._exits.lost_parts import Doubt, LostParts
 from .._exits.modes import mode_of
 from .._record.plan import Plan, Record, inputs_of, plan_of, results_of
 from .._storage.batched.batched_data import REPLAY, active, new_axis_id
@@ -136,11 +136,11 @@ class Linearization:
         sources = [recording.watched[id(x)].source for x, t in pairs if t is not None]
         for y, t in zip(self.results, found, strict=True):
             value_id = recording.value_id_of(y, current_value=True)
-            lacks = Lacks(recording.records, recording.journal, sources, [value_id])
+            lacks = LostParts(recording.records, recording.journal, sources, [value_id])
             absent = lacks.sources if t is None else frozenset()
             unseen = value_id not in recording.known
             doubts = recording.doubts
-            lacks.tell(absent, "derivative", mode, never_zeros=True, unseen=unseen, doubts=doubts)
+            lacks.report(absent, "derivative", mode, never_zeros=True, unseen=unseen, doubts=doubts)
 
     # --- Jacobians --------------------------------------------------------------------------------
     def prefers_forward(self) -> bool:

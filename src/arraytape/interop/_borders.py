@@ -1,4 +1,4 @@
-"""Padding of the lines of an array beyond their ends, as in SciPy's filters; results for ``output=``.
+"""Pad arrays beyond their ends as SciPy's filters do, pull cotangents back, and serve ``output=``.
 
 A line is the sequence of elements along one axis.
 """
@@ -26,7 +26,11 @@ PADDING = {
 
 
 def continued_indices(length: int, mode: str, before: int, after: int) -> Any:
-    """Return for each element of a padded line its index in the original line; -1 for a constant."""
+    """Return for each element of a padded line the index of the element of which it is a copy.
+
+    Elements that the padding sets to a constant get -1.  length : the number of elements of the line.
+    mode : scipy.ndimage's name of the padding.  before, after : the numbers of added elements.
+    """
     if not length:
         return np.full(before + after, -1)
     constant = {"constant_values": -1} if PADDING[mode] == "constant" else {}
@@ -44,7 +48,7 @@ def extend_lines(
     if PADDING[mode] == "constant" and x.dtype.kind not in "fc":
         x = xp.astype(x, xp.float64)  # SciPy pads integers with ``cval`` even if it is no integer
     if not x.shape[axis]:
-        shape = resized(x.shape, axis, len(at))
+        shape = with_length(x.shape, axis, len(at))
         return xp.full(shape, cval if PADDING[mode] == "constant" else 0, dtype=x.dtype)
     y = x[(*(slice(None),) * axis, np.maximum(at, 0))]
     if PADDING[mode] != "constant":
@@ -56,34 +60,43 @@ def extend_lines(
 
 
 def fold_lines(g: RawArray, axis: int, length: int, mode: str, before: int, xp: Namespace) -> Any:
-    """Return the cotangent of x in ``extend_lines``, given g, that of the padded x: sums over copies."""
+    """Return the cotangent of x in ``extend_lines``, given the cotangent g of the padded array.
+
+    The cotangents of all copies of an element are added up.  length : the length of x along the axis.
+    """
     lines = (slice(None),) * axis
     if PADDING[mode] == "constant":
         return g[(*lines, slice(before, before + length))]
     if not length:
         return g[(*lines, slice(0, 0))]
     at = continued_indices(length, mode, before, g.shape[axis] - length - before)
-    return xp.scatter_add(g, resized(g.shape, axis, length), (*lines, at))
+    return xp.scatter_add(g, with_length(g.shape, axis, length), (*lines, at))
 
 
-def padded_after(g: RawArray, axis: int, count: int, xp: Namespace) -> Any:
-    shape = resized(g.shape, axis, g.shape[axis] + count)
+def append_zeros(g: RawArray, axis: int, count: int, xp: Namespace) -> Any:
+    """Return g with ``count`` zeros appended along the axis."""
+    shape = with_length(g.shape, axis, g.shape[axis] + count)
     return xp.scatter_add(g, shape, (*(slice(None),) * axis, slice(0, g.shape[axis])))
 
 
 def window(at: Sequence[int] | NumpyData, shape: Sequence[int]) -> tuple[slice, ...]:
-    """Return the slices of the part of an array that starts at ``at`` and has this shape."""
+    """Return the key of a box of an array: slices that begin at the index ``at`` and have this shape."""
     return tuple([slice(i, i + n) for i, n in zip(at, shape, strict=True)])
 
 
-def resized(shape: Sequence[int], axis: int, length: int) -> Shape:
+def with_length(shape: Sequence[int], axis: int, length: int) -> Shape:
+    """Return ``shape`` with another length of one axis."""
     found = list(shape)
     found[axis] = length
     return tuple(found)
 
 
-def into(output: Output, compute: Callable[[Any], Any]) -> Any:
-    """Return a result in the dtype ``output``, or write it to the array ``output`` and return that."""
+def compute_into(output: Output, compute: Callable[[Any], Any]) -> Any:
+    """Serve the parameter ``output=`` of SciPy, which is a dtype or an array for the result.
+
+    compute : function from the dtype of the result, or None, to the result.  If ``output`` is an array,
+    write the result to it and return it.
+    """
     if not isinstance(output, Array | np.ndarray):
         return compute(output)
     result = compute(output.dtype)

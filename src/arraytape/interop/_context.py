@@ -1,4 +1,4 @@
-"""Checks that interop is active, and that a call has Arrays.
+"""Find out whether the rules of interop apply to a call: interop is active, and the call has Arrays.
 
 A context (``interop.scipy()``) is active in its own thread or asyncio task, because it is a ContextVar;
 ``interop.install()`` acts in all threads.  The replacements in a library are never taken back: each one
@@ -23,7 +23,7 @@ AMBIENT.append(lambda: (ENTERED.get(), frozenset(EVERYWHERE)))
 
 
 def note_entered() -> Callable[[], Setting[frozenset[str]]]:
-    """Return a factory of contexts that restore the set of libraries whose interop is active now."""
+    """Return a function that makes a context with the interop of this moment, for another thread."""
     libraries = ENTERED.get()
     return lambda: Setting(ENTERED, libraries)
 
@@ -32,7 +32,7 @@ CARRIED.append(note_entered)
 
 
 class entered(Context):
-    """A context within which interop with these libraries is active in this thread or task."""
+    """A context in which interop with ``libraries``, such as "scipy", is active in this thread."""
 
     def __init__(self, libraries: Iterable[str]) -> None:
         self.libraries = [*libraries]
@@ -55,7 +55,7 @@ DEEPEST = 32  # levels of nesting that are searched: a limit, because a list may
 
 
 def has_array(values: Iterable[Any], depth: int = 0) -> bool:
-    """Return True if an Array is among values, or in lists, tuples, dicts and tables among them."""
+    """Return True if one of ``values`` is an Array, or a list, tuple, dict or table that holds one."""
     if depth > DEEPEST:
         return False
     for value in values:
@@ -71,8 +71,11 @@ def has_array(values: Iterable[Any], depth: int = 0) -> bool:
     return False
 
 
-def concerned(library: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
-    """Return True if interop is active and an argument is an Array, or holds one."""
+def rule_applies(library: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
+    """Return True if a call of a library's function has to run a rule in place of the library's code.
+
+    This is so if interop with the library is active, and an argument is an Array or holds one.
+    """
     return is_active(library) and (
         has_array(args)
         or has_array(keywords.values())
@@ -81,7 +84,10 @@ def concerned(library: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> 
 
 
 def held_by(library: str, thing: object) -> Iterable[Any]:
-    """Return the attributes of a library's object, and of library objects nested in it."""
+    """Return the attributes of an object of a library, and of objects of the library in them.
+
+    An Array may hide there, such as in the kernel of an estimator, so that a rule has to run.
+    """
     found: list[Any] = []
     things, seen = [thing], {id(thing)}
     for _ in range(DEEPEST):
@@ -96,7 +102,7 @@ def held_by(library: str, thing: object) -> Iterable[Any]:
     return found
 
 
-HOLDS = {"sklearn": "scipy"}  # an object of scikit-learn may hold objects of SciPy
+HOLDS = {"sklearn": "scipy"}  # objects of scikit-learn may refer to objects of SciPy
 
 
 def is_of(library: str, thing: object) -> bool:
@@ -105,7 +111,10 @@ def is_of(library: str, thing: object) -> bool:
 
 
 def attributes_of(library: str, thing: object) -> list[Any]:
-    """Return the values in the slots and __dict__ of a library's object, or [] for other objects."""
+    """Return the values in the slots and ``__dict__`` of ``thing`` if it is an object of the library.
+
+    Return [] for other objects.
+    """
     if not is_of(library, thing):
         return []
     slots = [name for base in type(thing).__mro__ for name in vars(base).get("__slots__", ())]

@@ -1,4 +1,4 @@
-"""Formulas of distributions for which SciPy's code has no derivative, or a wrong one.
+"""Formulas of distributions of scipy.stats for which SciPy's code has no derivative, or a wrong one.
 
 SciPy's code has a branch for parameters where a formula is 0 / 0, such as the shape 0 of the
 generalized Pareto distribution.  The branch does not contain the parameter, so the derivative with
@@ -75,7 +75,10 @@ def vonmises(x: Array, kappa: Array) -> Any:
 
 
 def genhyperbolic(x: Array, p: Array, a: Array, b: Array) -> Any:
-    """Return the generalized hyperbolic log-density: Barndorff-Nielsen 1978, eq. 2.2."""
+    """Return the log-density at x of the generalized hyperbolic distribution with parameters p, a, b.
+
+    Source: Barndorff-Nielsen 1978, eq. 2.2.
+    """
     squared, distance = (a + b) * (a - b), xp.hypot(x * 0.0 + 1.0, x)
     constant = 0.5 * p * xp.log(squared) - (p - 0.5) * xp.log(a)
     constant = constant - log_of_bessel_k(p, xp.sqrt(squared)) - HALF_LOG_OF_TWO_PI
@@ -84,7 +87,10 @@ def genhyperbolic(x: Array, p: Array, a: Array, b: Array) -> Any:
 
 
 def geninvgauss(x: Array, p: Array, b: Array) -> Any:
-    """Return the generalized inverse Gaussian log-density: Jorgensen 1982, eq. 1.1."""
+    """Return the log-density at x of the generalized inverse Gaussian distribution with parameters p, b.
+
+    Source: Jorgensen 1982, eq. 1.1.
+    """
     quasi = (p - 1.0) * xp.log(x) - b * (x + 1.0 / x) / 2.0
     return quasi - log_of_bessel_k(p, b) - LOG_OF_TWO
 
@@ -105,8 +111,9 @@ def log_of_hypergeometric(a: Array, b: Array, c: Array, w: Array) -> Any:
 
 
 def gausshyper(x: Array, a: Array, b: Array, c: Array, z: Array) -> Any:
-    """Return the log-density of the Gauss hypergeometric distribution: Armero and Bayarri 1994.
+    """Return the log-density at x of the Gauss hypergeometric distribution with parameters a, b, c, z.
 
+    Source: Armero and Bayarri 1994.
     Where z > 0, DLMF 15.8.1 transforms the argument -z of 2F1 to z / (1 + z), which is below 1.
     """
     positive = xp.asarray(plain_data(z) > 0.0)

@@ -1,4 +1,4 @@
-"""Replacements of ``np``, and of extension modules, in the globals of a library's module.
+"""Replace ``np`` and extension modules in a library's modules, so that their code keeps Arrays.
 
 A Facade has all of NumPy's names.  Most of its functions are NumPy's own, which pass Arrays to our ops.
 Two kinds of functions are replaced by ones that return Arrays: those that would convert an Array to
@@ -20,21 +20,25 @@ import arraytape
 
 from .._array.array import Array
 from .._util.errors import describe, user_line
-from ._context import concerned, has_array, held_by, is_active
+from ._context import has_array, held_by, is_active, rule_applies
 from ._plain import ArrayInput, DTypeInput, NumpyData, plain_data
 
 Function = Callable[..., Any]
 
 
 class Facade(ModuleType):
-    """A module with NumPy's names; some of its functions return Arrays if called with Arrays."""
+    """A module with NumPy's names, which stands for ``np`` in a library's modules.
+
+    Functions such as ``asarray`` return Arrays if they are called with Arrays while interop is active.
+    library : "scipy" or "sklearn".
+    """
 
     def __init__(self, library: str) -> None:
         super().__init__("numpy", np.__doc__)
         self._library, self.__wrapped__ = library, np
-        self._kept = {name: keeping(library, name, rule) for name, rule in KEEPING.items()}
-        self._kept |= {name: making(library, name) for name in MAKING}
-        self._kept |= {name: joining(library, name) for name in JOINING}
+        self._kept = {x: function_keeping_arrays(library, x, rule) for x, rule in KEEPING.items()}
+        self._kept |= {name: function_making_arrays(library, name) for name in MAKING}
+        self._kept |= {name: object_joining_arrays(library, name) for name in JOINING}
         self._kept["vectorize"] = type("vectorize", (RefusingVectorize,), {"library": library})
         vars(self).update(self._kept)
         self._by_original = {id(getattr(np, name)): kept for name, kept in self._kept.items()}
@@ -46,7 +50,10 @@ class Facade(ModuleType):
         return dir(np)
 
     def put_into(self, module: ModuleType) -> None:
-        """Replace NumPy, and functions that were imported from NumPy, in a module's globals."""
+        """Put this facade in place of NumPy in a module's globals.
+
+        Functions that the module imported from NumPy are replaced, too.
+        """
         for name, value in [*vars(module).items()]:
             if value is np:
                 setattr(module, name, self)
@@ -54,23 +61,28 @@ class Facade(ModuleType):
                 setattr(module, name, self._by_original[id(value)])
 
 
-def keeping(library: str, name: str, rule: Function) -> Function:
-    """Return a function that calls ``rule`` on Arrays while interop is active, else NumPy's function."""
+def function_keeping_arrays(library: str, name: str, rule: Function) -> Function:
+    """Return the facade's version of NumPy's function ``name``.
+
+    It calls ``rule`` if it gets Arrays while interop with the library is active, else NumPy's function.
+    """
     original: Function = getattr(np, name)
 
     @functools.wraps(original)
     def call_keeping(*args: Any, **keywords: Any) -> Any:
-        if concerned(library, args, keywords):
+        if rule_applies(library, args, keywords):
             return rule(*args, **keywords)
         return original(*args, **keywords)
 
     return call_keeping
 
 
-def making(library: str, name: str) -> Function:
-    """Return a version of ``np.zeros`` or the like that returns an Array if its caller uses Arrays.
+def function_making_arrays(library: str, name: str) -> Function:
+    """Return the facade's version of ``np.zeros`` or a similar function, given by name.
 
-    Such a caller writes into the result later, and a write into NumPy data would not be recorded.
+    It returns an Array if an argument is one, or if the calling function of the library has Arrays among
+    its variables.  That function may write Arrays into the result, and a write into NumPy data would not
+    be recorded.
     """
     original: Function = getattr(np, name)
 
@@ -87,29 +99,32 @@ def making(library: str, name: str) -> Function:
 
 
 class RefusingVectorize(np.vectorize):
-    """A ``np.vectorize`` that refuses Arrays, because it would convert their elements to numbers."""
+    """The facade's version of ``np.vectorize``: it raises TypeError for Arrays.
+
+    NumPy's class would convert their elements to numbers, which no tape follows.
+    """
 
     library: str
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        if concerned(self.library, args, keywords):
+        if rule_applies(self.library, args, keywords):
             raise no_rule(f"np.vectorize({getattr(self.pyfunc, '__qualname__', self.pyfunc)})")
         return super().__call__(*args, **keywords)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return the pickled form of an ``np.vectorize``: no module holds this class by name."""
+        """Pickle the object as an ``np.vectorize``, because no module holds this class by name."""
         return np.vectorize, (), vars(self)
 
 
-def joining(library: str, name: str) -> Any:
-    """Return an object that works like ``np.r_`` or ``np.c_``, and joins Arrays to an Array."""
+def object_joining_arrays(library: str, name: str) -> Any:
+    """Return the facade's version of ``np.r_`` or ``np.c_``, which joins Arrays to an Array."""
     original = getattr(np, name)
     rule = JOINING[name]
 
     class Joining:
         def __getitem__(self, key: Any) -> Any:
             parts = key if isinstance(key, tuple) else (key,)
-            if not concerned(library, parts, {}):
+            if not rule_applies(library, parts, {}):
                 return original[key]
             if any(isinstance(part, str | slice) for part in parts):
                 raise no_rule(f"np.{name}", "ranges or text beside an Array")
@@ -122,13 +137,20 @@ def joining(library: str, name: str) -> Any:
 
 
 def computes_with_arrays(library: str, frame: FrameType) -> bool:
-    """Return True if a local variable of the frame, or an attribute of its ``self``, is an Array."""
+    """Return True if a running function of a library works on Arrays.
+
+    This is so if one of its local variables, or an attribute of its ``self``, is or holds an Array.
+    frame : the frame of the function.
+    """
     local = frame.f_locals
     return has_array(local.values()) or has_array(held_by(library, local.get("self")))
 
 
 def made_as_array(original: Function, *args: Any, **keywords: Any) -> Any:
-    """Return the result of NumPy's function as an Array, or as NumPy data if no Array has its dtype."""
+    """Call NumPy's function ``original``, such as ``np.zeros``, and return its result as an Array.
+
+    Return NumPy data if no Array can have its dtype.
+    """
     if original is np.full:
         return full(*args, **keywords)
     data = original(*args, **keywords)
@@ -155,7 +177,7 @@ def asarray(
         )
     copy = COPIES.get(copy, copy)
     dtype = None if dtype is None else np.dtype(dtype)
-    if isinstance(a, Array) and (dtype is None or dtype == a.dtype):  # float64 == None is True
+    if isinstance(a, Array) and (dtype is None or dtype == a.dtype):  # NumPy takes None for float64
         return arraytape.asarray(a, copy=True) if copy else a
     return arraytape.asarray(a, dtype=dtype, copy=copy)
 
@@ -192,7 +214,7 @@ def full(
 
 
 def mask_values(mask: ArrayInput) -> NumpyData:
-    """Return a mask as NumPy data, because a mask has no derivative."""
+    """Return a mask as NumPy data of dtype bool, which suffices, because a mask has no derivative."""
     return np.asarray(plain_data(mask)).astype(bool)
 
 
@@ -235,7 +257,7 @@ def transpose(a: ArrayInput, axes: Sequence[int] | None = None) -> Any:
 
 
 def isscalar(element: object) -> bool:
-    """Return True for an Array of no dimensions: our ops return one where NumPy returns a scalar."""
+    """Return True for an Array of shape (), which our ops return where NumPy returns a scalar."""
     return isinstance(element, Array) and element.ndim == 0
 
 
@@ -245,8 +267,11 @@ def diag_indices_from(arr: Array | NumpyData) -> Any:
     return np.diag_indices(arr.shape[0], arr.ndim)
 
 
-def of_listed(name: str) -> Function:
-    """Return NumPy's function, changed to convert a list of Arrays to one Array first."""
+def function_of_lists(name: str) -> Function:
+    """Return the facade's version of a NumPy function, which converts a list of Arrays to one Array.
+
+    NumPy's dispatch does not look into lists.
+    """
     original: Function = getattr(np, name)
 
     def call_on_array(a: ArrayInput, *args: Any, **keywords: Any) -> Any:
@@ -266,7 +291,7 @@ KEEPING: dict[str, Function] = {
     "asfortranarray": lambda a, dtype=None, **_: at_least_1d(asarray(a, dtype)),
     "broadcast_arrays": broadcast_arrays, "diag_indices_from": diag_indices_from, "isscalar": isscalar,
     "place": place, "putmask": putmask, "transpose": transpose,
-    **{name: of_listed(name) for name in LISTED},
+    **{name: function_of_lists(name) for name in LISTED},
 }  # fmt: skip
 JOINING: dict[str, Function] = {
     "r_": lambda parts: arraytape.concat([at_least_1d(part) for part in parts], axis=0),
@@ -285,10 +310,11 @@ def at_least_1d(x: Array) -> Array:
 
 # --- stand-ins for extension modules ------------------------------------------------------------------
 class StandIn:
-    """A replacement of an extension module, or another object, that has rules for Arrays.
+    """A replacement for an extension module or another object of a library, which has rules for Arrays.
 
-    A function without a rule raises TypeError when it is called with Arrays, because compiled code
-    would compute on their raw data, and the gradient would be lost.
+    library : "scipy" or "sklearn".  real : the replaced object.  rules : dict from the names of its
+    functions to the functions that run on Arrays.  A function without a rule raises TypeError for
+    Arrays, because compiled code would compute on their raw data, and the gradient would be lost.
     """
 
     def __init__(self, library: str, real: Any, rules: dict[str, Function]) -> None:
@@ -301,7 +327,7 @@ class StandIn:
         library, rule = self._library, self._rules.get(name)
 
         def call_stand_in(*args: Any, **keywords: Any) -> Any:
-            if not concerned(library, args, keywords):
+            if not rule_applies(library, args, keywords):
                 return found(*args, **keywords)
             if rule is None:
                 raise no_rule(f"{getattr(self.__wrapped__, '__name__', self.__wrapped__)}.{name}")
@@ -317,7 +343,10 @@ class StandIn:
 
 
 def no_rule(name: str, option: str = "") -> TypeError:
-    """Return the TypeError that says that a function, or its option, has no rule for Arrays."""
+    """Return the TypeError that a library's function has no derivative here.
+
+    name : the function.  option : the option because of which there is none, as text for the message.
+    """
     which = f" with {option}" if option else ""
     return TypeError(
         f"{name}{which} has no derivative here, and would leave the tape: give it "
@@ -327,7 +356,10 @@ def no_rule(name: str, option: str = "") -> TypeError:
 
 # --- a float that keeps Arrays -----------------------------------------------------------------------
 class SoftFloatType(type):
-    """A metaclass: in a context ``cls(x)`` is a 0-d Array for an Array x; else it is a float."""
+    """The metaclass of SoftFloat: a call with an Array returns an Array of shape (), else a float.
+
+    It returns an Array only while interop with ``library`` is active.
+    """
 
     library = "sklearn"
 
@@ -345,9 +377,10 @@ class SoftFloatType(type):
 
 
 class SoftFloat(float, metaclass=SoftFloatType):
-    """A ``float`` for a library's module: ``float(x)`` returns an Array for an Array x in a context.
+    """A replacement for ``float`` in a library's module, because ``float(x)`` would lose the gradient.
 
-    As a dtype, the class means float64.
+    ``SoftFloat(x)`` returns an Array of shape () for an Array x while interop is active.  As a dtype,
+    the class means float64.
     """
 
     dtype = np.dtype(float)

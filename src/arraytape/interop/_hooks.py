@@ -1,4 +1,4 @@
-"""Hooks: rules for a library's Python functions on Arrays; each function stays the same object.
+"""Let a library's Python functions run our rules on Arrays, while each function stays the same object.
 
 A hook replaces the function's code by a trampoline's, so that names that were imported earlier lead to
 the rule, too.  The original lives on as another function, with the former code, globals, defaults and
@@ -20,17 +20,19 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from .._util.errors import TRAMPOLINE, raise_documented
-from ._context import concerned, is_active
+from ._context import is_active, rule_applies
 
 Function = Callable[..., Any]
 
 
 class Hook:
-    """A library's function with a rule.
+    """A library's function that runs a rule when it is called with Arrays.
 
-    function : the object that callers hold.  original : a function with the library's code.  rule :
-    the function that runs in place of the original on Arrays.  always : True if the rule also runs
-    without Arrays inside a context, and checks the arguments itself.
+    function : the function object that callers hold, whose code was replaced.
+    original : another function with the library's code.
+    rule : the function that runs in place of the original on Arrays.
+    library : the library whose interop has to be active.
+    always : True if the rule also runs on calls without Arrays, and checks the arguments itself.
     """
 
     __slots__ = ("always", "function", "library", "original", "rule")
@@ -43,13 +45,15 @@ class Hook:
         self.original = twin_function(function)
 
     def choose_callee(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Function:
-        """Return the function to run on these arguments: the rule or the original."""
-        ours = is_active(self.library) if self.always else concerned(self.library, args, keywords)
+        """Return the function that a call with these arguments runs: the rule or the original."""
+        ours = (
+            is_active(self.library) if self.always else rule_applies(self.library, args, keywords)
+        )
         return self.rule if ours else self.original
 
 
 def name_rule_errors(name: str, rule: Function) -> Function:
-    """Return the rule, wrapped so that its own errors name the library's function and the arguments."""
+    """Wrap a rule, so that its errors name the library's function ``name`` and the arguments."""
 
     @functools.wraps(rule)
     def call_rule(*args: Any, **keywords: Any) -> Any:
@@ -67,7 +71,10 @@ GLOBAL = "__arraytape_hooks__"  # the name of HOOKS in the globals of a hooked f
 
 
 def hook(function: FunctionType, rule: Function, library: str, always: bool = False) -> None:
-    """Give a function a rule for Arrays, unless it has one.  The caller holds ``LOCK``."""
+    """Make a library's function run ``rule`` on Arrays, unless it has a rule; the caller holds LOCK.
+
+    library : "scipy", "sklearn" or "dispatched".  always : True if the rule runs also without Arrays.
+    """
     name = hook_name(function)
     if name in HOOKS:
         return
@@ -85,7 +92,7 @@ def original_of(function: Function) -> Function:
 
 
 def hook_name(function: Function) -> str:
-    """Return the name of a function's hook, or the name that a new hook would get."""
+    """Return the key of a function's hook in HOOKS, or the key that a new hook would get."""
     name = full = f"{function.__module__}.{function.__qualname__}"
     number = 1
     while name in HOOKS and HOOKS[name].function is not function:
@@ -95,7 +102,7 @@ def hook_name(function: Function) -> str:
 
 
 def twin_function(function: FunctionType, **names: Any) -> FunctionType:
-    """Return a copy of a function in which the globals ``names`` have other values."""
+    """Return a copy of a function; ``names`` replaces some of the globals that it reads."""
     scope = {**function.__globals__, **names} if names else function.__globals__
     made = FunctionType(
         function.__code__, scope, function.__name__, function.__defaults__, function.__closure__
@@ -108,11 +115,11 @@ def twin_function(function: FunctionType, **names: Any) -> FunctionType:
 
 
 def trampoline(name: str, code: CodeType) -> CodeType:
-    """Return the code of a trampoline with the free variables of ``code``.
+    """Return code for a hooked function, which runs what the Hook ``name`` chooses.
 
-    CPython replaces a function's code only by code with as many free variables, so the trampoline
-    mentions the closure's variables without using them.  ``warnings.warn`` skips frames whose file
-    name is TRAMPOLINE, so that the original's warnings still point at the caller's line.
+    code : the function's own code.  CPython accepts new code only with as many free variables.  So the
+    trampoline mentions the closure's variables without using them.  ``warnings.warn`` skips frames whose
+    file name is TRAMPOLINE, so that the original's warnings still point at the caller's line.
     """
     free = code.co_freevars
     source = "\n".join(

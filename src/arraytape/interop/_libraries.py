@@ -1,4 +1,4 @@
-"""The contexts in which the rules for a library act."""
+"""The public functions of interop, which activate the rules for SciPy and scikit-learn."""
 
 from __future__ import annotations
 

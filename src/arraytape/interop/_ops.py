@@ -1,4 +1,4 @@
-"""Ops whose values a library such as SciPy computes, and whose derivatives are rules of this package.
+"""Define ops whose values a library such as SciPy computes, and whose derivatives are our rules.
 
     inv = library_op("scipy.linalg.inv", lambda a: scipy_inv(a), rules.inv)
 
@@ -35,7 +35,11 @@ Function = Callable[..., Any]
 
 
 class LibraryOp:
-    """An op that runs a library's function: ``public`` for Arrays, ``raw`` for raw data, as in rules."""
+    """An op that runs a library's function, callable with Arrays or with raw data.
+
+    public : the function for Arrays, which records the call.  raw : a dict from types of raw data to
+    functions for them, which rules use in the backward pass.
+    """
 
     def __init__(self, op: Op, public: Function, raw: Raw) -> None:
         self.op, self.public, self.raw = op, public, raw
@@ -88,7 +92,7 @@ def library_op(
 
 
 def without_halves(rule: Rule | None) -> Rule | None:
-    """Return the rule, called with float32 in place of float16 data, which NumPy's linalg refuses."""
+    """Wrap a rule, so that it gets float32 in place of float16 data, which NumPy's linalg refuses."""
     names = () if rule is None else tuple(inspect.signature(rule).parameters)
     if rule is None or "xp" not in names:
         return rule
@@ -108,7 +112,11 @@ def without_halves(rule: Rule | None) -> Rule | None:
 
 
 class Raw(dict[type, Function]):
-    """A dict from types of data to the library's function for that data."""
+    """A dict from types of raw data to functions that compute the op of a library on that data.
+
+    op : the op.  forward : the library's function on NumPy data.  cores : the number of last axes of
+    each input that make one problem, or None: see ``library_op``.
+    """
 
     def __init__(self, op: Op, forward: Function, cores: Sequence[int] | None) -> None:
         super().__init__()
@@ -130,7 +138,7 @@ class Raw(dict[type, Function]):
         return refuse_device
 
     def compute_or_note(self, *args: Any, **keywords: Any) -> Any:
-        """Return the library's results; if a function is being traced, add the call to the trace.
+        """Return the library's results; if a replay is being traced, add the call to its program.
 
         Raise TypeError if an Array is among the arguments.
         """
@@ -143,7 +151,7 @@ class Raw(dict[type, Function]):
         return self.compute_on_numpy(*args, **keywords)
 
     def compute_on_numpy(self, *args: Any, **keywords: Any) -> Any:
-        """Return the library's results, copied if they share memory with operands.
+        """Call the library's function on NumPy data; copy results that share memory with operands.
 
         Warnings of the library point at the user's line.
         """
@@ -151,8 +159,8 @@ class Raw(dict[type, Function]):
         found = at_users_line(self.forward)(*given, **keywords)
         arrays = [x for arg in given for x in (arg if isinstance(arg, list) else [arg])]
         if len(self.op.outputs) == 1:
-            return owned(found, arrays)
-        return tuple([owned(part, arrays) for part in found])
+            return copy_if_shared(found, arrays)
+        return tuple([copy_if_shared(part, arrays) for part in found])
 
     def compute_each(self, *args: Any, **keywords: Any) -> Any:
         return each_one(self.compute_or_note, args, keywords)
@@ -165,9 +173,8 @@ class Raw(dict[type, Function]):
         assert self.cores is not None
         operands, options = args[: len(self.cores)], args[len(self.cores) :]
         if any(len(x.shape) < core for x, core in zip(operands, self.cores, strict=True)):
-            return self.compute_each(
-                *args, **keywords
-            )  # an operand has too few axes, and vmap's axes must not be taken for its own
+            # An operand has too few axes, and vmap's axes must not be taken for its own.
+            return self.compute_each(*args, **keywords)
         axis_ids = axis_ids_of(operands)
         depth = max(len(x.shape) - core for x, core in zip(operands, self.cores, strict=True))
         data = [
@@ -181,7 +188,10 @@ class Raw(dict[type, Function]):
 
 
 def hide_from_warnings(function: Any) -> Function:
-    """Return a copy of a function whose frames ``warnings.warn`` skips: see ``_hooks.trampoline``."""
+    """Return a copy of a function whose frames ``warnings.warn`` skips.
+
+    Then the warnings of functions that it calls point at the caller's line.
+    """
     code = function.__code__.replace(co_filename=TRAMPOLINE)
     made = FunctionType(
         code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
@@ -191,7 +201,7 @@ def hide_from_warnings(function: Any) -> Function:
 
 
 def at_users_line(function: Function) -> Function:
-    """Return a wrapper of the function, so that its warnings point at the user's line."""
+    """Wrap a function, so that its warnings point at the user's line."""
     frame = user_frame()
     if frame is None:
         return function
@@ -201,8 +211,8 @@ def at_users_line(function: Function) -> Function:
     return functools.partial(FunctionType(code, frame.f_globals), function)
 
 
-def owned(found: ArrayInput, arrays: Sequence[Any]) -> Any:
-    """Return a result as an array that shares no memory with the operands."""
+def copy_if_shared(found: ArrayInput, arrays: Sequence[Any]) -> Any:
+    """Return a library's result as a NumPy array that shares no memory with the operands ``arrays``."""
     found = np.asarray(found)
     shared = any(isinstance(x, np.ndarray) and np.may_share_memory(found, x) for x in arrays)
     return found.copy(order="K") if shared else found

@@ -1,4 +1,4 @@
-"""Hooks that record a library's function: the library computes the value, a rule the derivative.
+"""Let tapes record a library's function: the library computes the value, a rule the derivative.
 
     recorded_function("scipy.linalg.expm", rule, arrays=["A"], cores=[2])
 
@@ -48,7 +48,7 @@ def function_op(
     tuple, such as ``{"c_and_lower": ["c", "lower"]}``.  rules, statement : as for ``library_op``; a
     rule gets arrays, results and options by name.
     """
-    function = of_path(path)
+    function = import_function(path)
     parameters = inspect.signature(function).parameters
     leads = [*parameters][: len(arrays)] == [*arrays]
 
@@ -81,13 +81,14 @@ def recorded_function(
     path: str, *rules: Rule | None, arrays: Sequence[str], options: Sequence[str] = (),
     packed: Packed = NOTHING, refuses: Mapping[str, Sequence[Any]] = NOTHING, **statement: Any,
 ) -> LibraryOp:  # fmt: skip
-    """Define the op of a library's function, hook the function to call the op, and return the op.
+    """Define an op for a library's function, make the function call the op on Arrays, and return the op.
 
-    A call raises TypeError if an option that has no rule differs from its default.  refuses : maps
-    an option to those of its values that have no rule.
+    path, rules, arrays, options, packed, statement : as for ``function_op``.  A call raises TypeError if
+    an option that has no rule differs from its default.  refuses : maps an option to those of its values
+    that have no rule.
     """
     op = function_op(path, *rules, arrays=arrays, options=options, packed=packed, **statement)
-    function = of_path(path)
+    function = import_function(path)
     bind, defaults = argument_binder(function)
     known = known_options(defaults, options)
 
@@ -119,10 +120,10 @@ def refused_functions(*paths: str) -> None:
         hooks(module, name, refuses=True)(refuse_call)
 
 
-def of_path(path: str) -> Function:
-    """Import and return the function of a full name, such as "scipy.linalg.expm".
+def import_function(path: str) -> Function:
+    """Import and return the function with a full name, such as "scipy.linalg.expm".
 
-    The function may have a hook, which runs the library's code on NumPy data.
+    The function may have a hook, which runs the library's own code on NumPy data.
     """
     module, _, name = path.rpartition(".")
     found: Function = getattr(importlib.import_module(module), name)
@@ -130,10 +131,10 @@ def of_path(path: str) -> Function:
 
 
 def argument_binder(function: Function) -> tuple[Callable[..., dict[str, Any]], dict[str, Any]]:
-    """Return ``bind``, which maps a call's arguments to a dict by name, and the parameters' defaults.
+    """Return a function ``bind``, and the defaults of the parameters of ``function``.
 
-    ``bind`` is compiled with the function's parameters: this is much faster than
-    ``inspect.Signature.bind``.
+    ``bind(*args, **keywords)`` returns the arguments of a call of ``function`` as a dict by name.  It is
+    compiled, which is much faster than ``inspect.Signature.bind``.
     """
     parameters = inspect.signature(function).parameters
     defaults = {name: p.default for name, p in parameters.items()}
@@ -153,7 +154,12 @@ def refuse_options(
     path: str, given: Mapping[str, Any], defaults: Mapping[str, Any], arrays: Sequence[str],
     options: Sequence[str],
 ) -> None:  # fmt: skip
-    """Raise TypeError if an array is None, an option is an Array, or an option without a rule is set."""
+    """Raise TypeError if the arguments of a library's function have no derivative rule.
+
+    This is so if an array is None, an option is an Array, or an option without a rule is set.
+    path : the function's name.  given : the arguments by name.  defaults : those of the parameters.
+    arrays, options : the names of the arrays, and of the options that the rule handles.
+    """
     for name, value in given.items():
         if name in arrays:
             if value is None:
@@ -165,7 +171,7 @@ def refuse_options(
 
 
 def operand_of(value: ArrayInput) -> Array | NumpyData:
-    """Convert an argument to an Array if it is or holds an Array, else to NumPy data."""
+    """Convert an array argument to an Array if it is or holds an Array, else to NumPy data."""
     if isinstance(value, Array):
         return value
     if has_array([value]):

@@ -1,4 +1,7 @@
-"""An op whose result has the bits of a library's value and the derivatives of a formula."""
+"""The op ``with_slope(value, formula)``: a library's value with the derivatives of a formula.
+
+It is for functions whose derivative is easier to state as a formula of recorded ops than as a rule.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,10 @@ from ._ops import library_op
 
 
 def broadcast_value(value: Array, formula: Array) -> Any:
-    """Return ``value``, broadcast to the common shape of ``value`` and ``formula``.
+    """Return ``value``, the library's result, broadcast to the common shape with ``formula``.
 
-    In the backward pass only ``formula`` gets the cotangent, so the result has the formula's
-    derivatives.
+    formula : the same result, computed by recorded ops.  In the backward pass only ``formula`` gets the
+    cotangent, so the returned value has the formula's derivatives.
     """
     both: list[Any] = [value, formula]
     return np.broadcast_arrays(*both)[0]

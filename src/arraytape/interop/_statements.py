@@ -1,6 +1,6 @@
-"""Statements: they replace functions of SciPy or scikit-learn by ones that keep Arrays on tapes.
+"""Declare which functions of SciPy and scikit-learn are replaced by ones that keep Arrays on tapes.
 
-A module that consists of statements is called a table.
+A declaration is called a statement, and a module that consists of statements is called a table.
 
     @hooks("scipy.linalg", "inv")
     def inv(a, ...): ...                          runs in place of scipy.linalg.inv if called with Arrays
@@ -35,7 +35,7 @@ from ._hooks import hook, original_of
 Function = Callable[..., Any]
 Prepare = Callable[[dict[str, Any]], None]
 
-# For each library: a package -> the module with its rules, to be imported after the package.
+# For each library, a dict from a package of it to the table that is imported after the package.
 TABLES: dict[str, dict[str, str]] = {
     "scipy": {
         "scipy": f"{__package__}.special_functions",
@@ -98,12 +98,12 @@ LOCK = reentrant_lock()
 def hooks(
     module: str, *names: str, refuses: bool = False, always: bool = False, dispatched: bool = False
 ) -> Callable[[Function], Function]:
-    """Run the decorated function in place of the functions ``names`` of a module, if called with Arrays.
+    """Return a decorator: the decorated function runs in place of a library's functions on Arrays.
 
-    names : functions of the module, or methods with a dot (``"rv_generic.pdf"``).
-    refuses : True if the decorated function only raises an error.
-    always : True if the decorated function runs also in calls without Arrays.
-    dispatched : True if it also runs outside of the context managers, such as ``interop.scipy()``.
+    module, names : the module of the library, and functions of the module, or methods with a dot
+    (``"rv_generic.pdf"``).  refuses : True if the decorated function only raises an error.  always :
+    True if the decorated function runs also in calls without Arrays.  dispatched : True if it also runs
+    outside of the context managers, such as ``interop.scipy()``.
     """
 
     def declare_hook(rule: Function) -> Function:
@@ -117,10 +117,10 @@ def hooks(
 
 
 def prepares(module: str, *names: str) -> Callable[[Prepare], Prepare]:
-    """Run the decorated function before these functions of a module, for Arrays.
+    """Return a decorator: the decorated function changes the arguments of a library's functions.
 
-    The decorated function gets a dict of the call's arguments by name, and may replace values in it.
-
+    It runs before the library's code on Arrays.  It gets a dict of the call's arguments by name, and may
+    replace values in it.
     names : functions of the module, or methods with a dot.
     """
 
@@ -133,16 +133,20 @@ def prepares(module: str, *names: str) -> Callable[[Prepare], Prepare]:
 
 
 def keeps_arrays(module: str) -> None:
-    """Replace a module's ``np``, and its names imported from NumPy, by a facade that keeps Arrays."""
+    """Make the code of a library's module keep Arrays: replace its ``np`` by a Facade of NumPy.
+
+    Functions that the module imported from NumPy are replaced, too.
+    """
     REWORKED.add(module)
     enter_statement(module, lambda target: facade_of(module).put_into(target))
 
 
 def stands_in(module: str, name: str, **rules: Function) -> None:
-    """Replace an object in a module's globals by a StandIn, whose functions in ``rules`` accept Arrays.
+    """Replace an object in a module's globals, such as an extension module, by a StandIn with rules.
 
-    The StandIn's other functions raise TypeError for Arrays.  Its ``__wrapped__`` is the original
-    object, whose code the analysis in ``_exits`` reads.
+    name : the name of the object in the module.  rules : for functions of the object, the functions that
+    run on Arrays.  Functions without a rule raise TypeError for Arrays.  The ``__wrapped__`` of the
+    StandIn is the original object, whose code the analysis in ``_exits`` reads.
     """
 
     def put_stand_in(target: ModuleType) -> None:
@@ -164,9 +168,10 @@ def replaces(module: str, name: str, value: object) -> None:
 
 # --- the search for a rule ----------------------------------------------------------------------------
 def function_with_rule(functions: Sequence[str], modules: Sequence[str], how: str) -> str | None:
-    """Return the name of a function whose rule would have kept a value on the tape in a context.
+    """Return the function on a stack whose rule would have kept a converted value on the tape.
 
-    Return None if no rule would have.  The tables of all imported packages are imported, but no
+    A message about the conversion advises the user to enter a context of interop, if there is such a
+    rule.  Return None if there is none.  The tables of all imported packages are imported, but no
     package is changed.
 
     functions : full names of the functions on the call stack, the function that the user called first.
@@ -190,9 +195,10 @@ def function_with_rule(functions: Sequence[str], modules: Sequence[str], how: st
 
 
 def defined_as(functions: Iterable[tuple[str, str]]) -> set[str]:
-    """Return the full names of functions, given as pairs (module, name), in their defining modules.
+    """Return the full names of functions that are given as pairs (module, name).
 
-    The module of a pair may be another one, which only imports the function.
+    A full name has the module that defines the function.  The module of a pair may be another one, which
+    only imports the function.
     """
     found = set()
     for module, name in functions:
@@ -225,6 +231,11 @@ def facade_of(module: str) -> Facade:
 
 
 def hooking(name: str, rule: Function, library: str, always: bool) -> Callable[[ModuleType], None]:
+    """Return a function that makes a module's function ``name`` run ``rule`` on Arrays.
+
+    It carries out the statement ``hooks`` once the module is imported.
+    """
+
     def put_hook(module: ModuleType) -> None:
         function = attribute(module, name, warns=library != DISPATCHED)
         if isinstance(function, FunctionType):
@@ -236,6 +247,11 @@ def hooking(name: str, rule: Function, library: str, always: bool) -> Callable[[
 
 
 def preparing(module: str, name: str, prepare: Prepare) -> Function:
+    """Return the rule that the statement ``prepares`` declares for the function ``name`` of a module.
+
+    The rule lets ``prepare`` change the arguments, and then runs the library's function.
+    """
+
     def call_prepared(*args: Any, **keywords: Any) -> Any:
         function = original(module, name)
         bound = inspect.signature(function).bind(*args, **keywords)
@@ -246,12 +262,18 @@ def preparing(module: str, name: str, prepare: Prepare) -> Function:
 
 
 def original(module: str, name: str) -> Function:
-    """Return a module's function, or a method ("Class.method"), without its hook."""
+    """Return a library's own function, without our hook.
+
+    module, name : where it is defined; the name of a method is "Class.method".
+    """
     return original_of(attrgetter(name)(importlib.import_module(module)))
 
 
 def attribute(target: Any, name: str, warns: bool = True) -> Any:
-    """Return the object at a dotted name.  If there is none, return None and, if ``warns``, warn."""
+    """Return the attribute of ``target`` with a dotted name, such as "Class.method".
+
+    If there is none, in a version of the library that lacks it, return None, and warn if ``warns``.
+    """
     found = target
     for part in name.split("."):
         found = getattr(found, part, None)
@@ -272,7 +294,10 @@ def missing(what: str) -> None:
 
 
 def install(library: str) -> None:
-    """Apply a library's tables (of statements) to its imported modules, to others at their import."""
+    """Apply the statements for a library to its modules, now or when a module is imported.
+
+    library : a key of TABLES.
+    """
     for package, table in TABLES[library].items():
         if table not in READ:
             when_imported(package, reader_of(table))
@@ -285,15 +310,15 @@ def reader_of(table: str) -> Change:
         with LOCK:
             modules = [*CHANGES]
         for name in modules:
-            when_imported(name, act)
+            when_imported(name, apply_changes)
         with LOCK:
             READ.add(table)
 
     return read_table
 
 
-def act(module: ModuleType) -> None:
-    """Make the changes that CHANGES lists for a module, which has just been imported."""
+def apply_changes(module: ModuleType) -> None:
+    """Make the changes that statements declared for a module, which has just been imported."""
     with LOCK:
         for change in CHANGES.pop(module.__name__, ()):
             change(module)

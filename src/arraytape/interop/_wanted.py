@@ -1,4 +1,4 @@
-"""Checks whether the derivative of a library function's result may be needed.
+"""Check whether the derivative of a solver's result may be needed, before its slower rule is used.
 
 A tape may need the derivative if it follows an Array among the arguments, or an Array that a function
 among them reads from its closure or globals.  Arrays that ``vmap`` maps count as followed.
@@ -23,13 +23,19 @@ LIBRARIES = ("scipy", __name__.partition(".")[0])
 
 
 def is_wanted(values: Iterable[Any]) -> bool:
-    """Return True if an Array among values is followed by a recorder or mapped by ``vmap``."""
+    """Return True if the derivative of a result computed from ``values`` may be needed.
+
+    This is so if an Array among them is followed by a recorder, or mapped by ``vmap``.
+    """
     arrays = [x for value in values for x in nested_leaves(value) if isinstance(x, Array)]
     return any(followers(x) or lengths_of((current(x)[1],)) for x in arrays)
 
 
 def uses_arrays(function: Callable[..., Any], values: Iterable[Any]) -> bool:
-    """Return True if ``values`` hold an Array, or a user's function reads one that is no argument."""
+    """Return True if a call of a solver uses Arrays: its arguments ``values``, or the user's function.
+
+    The function uses an Array if it reads one from its closure or globals.
+    """
     return has_array(values) or (not is_librarys(function) and has_array(used_by(function)))
 
 
@@ -42,7 +48,10 @@ def nested_leaves(value: object) -> list[Any]:
 
 
 def used_by(function: Callable[..., Any], depth: int = DEEPEST) -> list[Any]:
-    """Return what a function, and functions that it uses, read from closure, globals and ``self``."""
+    """Return the objects that a function reads from its closure, defaults, globals and ``self``.
+
+    Functions among them are searched, too, to the given depth of calls.
+    """
     if isinstance(function, functools.partial):
         return [*function.args, *function.keywords.values(), *used_by(function.func, depth)]
     found: list[Any] = []

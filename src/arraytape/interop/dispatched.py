@@ -1,4 +1,4 @@
-"""Rules for functions of SciPy and scikit-learn that would return Arrays with wrong derivatives.
+"""Rules for functions of SciPy and scikit-learn that accept Arrays, but compute wrong derivatives.
 
 The library's code computes a part of the result from a mask, a clipped value or a branch for one number.
 The values are right, but the recorded derivative of that part is wrong.  The rules act without a
@@ -30,9 +30,10 @@ PAIRWISE, MORE = "sklearn.metrics.pairwise", "scipy.stats._morestats"
 # --- the namespace ------------------------------------------------------------------------------------
 @hooks("scipy._lib._array_api", "array_namespace", dispatched=True)
 def array_namespace(*arrays: Any, **options: Any) -> Any:
-    """Return arraytape for Arrays, even if NumPy arrays, which SciPy would refuse, are among them.
+    """Return arraytape as the namespace in which SciPy computes, also for Arrays with NumPy arrays.
 
-    Outside a context and without SCIPY_ARRAY_API=1, SciPy's own function runs.
+    SciPy itself refuses such mixed arguments.  If interop is not active and SCIPY_ARRAY_API=1 is not
+    set, SciPy's own function runs.
     """
     from scipy._lib import _array_api
 
@@ -67,7 +68,7 @@ def xlogy(x: ArrayInput, y: ArrayInput, **namespace: Any) -> Any:
 
 # --- values that rounding would make too large or too small ----------------------------------------
 class PatchedNamespace(ModuleType):
-    """The namespace of arraytape with some functions replaced by those of ``own``."""
+    """The namespace of arraytape, in which some functions are replaced by those in ``own``."""
 
     def __init__(self, **own: Any) -> None:
         super().__init__(xp.__name__)
@@ -91,9 +92,10 @@ ROUNDED = PatchedNamespace(clip=clip, maximum=maximum, sqrt=root_of_variance)
 
 
 def clips_rounding(module: str, name: str, **asks: Callable[..., Any]) -> None:
-    """Make the function ``name`` of a module run with other globals: the functions ``asks``.
+    """Make a library's function compute in another namespace, whose ``clip`` has the derivative 1.
 
-    Each of these returns the namespace in which ``name`` computes: a PatchedNamespace.
+    module, name : the function.  asks : replacements for the global functions by which the function asks
+    for its namespace.  They return a PatchedNamespace.
     """
 
     @hooks(module, name, dispatched=True)
@@ -117,9 +119,10 @@ clips_rounding(
 
 # --- deviations of equal elements ----------------------------------------------------------------------
 class Variance:
-    """A variance of samples whose root has the derivative 0 at 0.
+    """A variance of samples, whose square root ``v ** 0.5`` has the derivative 0 at 0, and not infinity.
 
     For one sample the variance is 0 everywhere, and so is the derivative of its root.
+    value : the variance.  samples : the samples.
     """
 
     def __init__(self, value: Any, samples: Any) -> None:
@@ -135,7 +138,10 @@ class Variance:
 
 
 def takes_root(name: str, variance: str) -> None:
-    """Make ``name``, which takes a root, get a ``Variance`` from its global function ``variance``."""
+    """Make a function of scipy.stats take the root of a ``Variance``, for a deviation of equal samples.
+
+    name : the function.  variance : the global function from which it gets the variance.
+    """
 
     @hooks("scipy.stats._stats_py", name, dispatched=True)
     def deviation(*args: Any, **keywords: Any) -> Any:
@@ -184,10 +190,10 @@ def explained_fraction(**given: Any) -> Any:
 
 
 # --- likelihoods with respect to the exponent --------------------------------------------------------
-def by_exponent(name: str, formula: Callable[..., Array]) -> None:
-    """Give the value of the function ``name`` the derivatives of ``formula``.
+def differentiate_likelihood(name: str, formula: Callable[..., Array]) -> None:
+    """Give SciPy's log-likelihood ``name`` of a power transformation the derivatives of ``formula``.
 
-    SciPy's code has a branch for one value of ``lmb``, where the derivative would be lost.
+    SciPy's code has a branch for one value of the exponent ``lmb``, where the derivative would be lost.
     """
 
     @hooks(MORE, f"{name}.__wrapped__", dispatched=True)
@@ -200,5 +206,5 @@ def by_exponent(name: str, formula: Callable[..., Array]) -> None:
         return with_slope(value, formula(lmb, data, axis))
 
 
-by_exponent("_boxcox_llf", box_cox)
-by_exponent("_yeojohnson_llf", yeo_johnson)
+differentiate_likelihood("_boxcox_llf", box_cox)
+differentiate_likelihood("_yeojohnson_llf", yeo_johnson)

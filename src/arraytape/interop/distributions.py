@@ -1,4 +1,4 @@
-"""The distributions of scipy.stats: SciPy's own code, run on Arrays.
+"""Let the distributions of scipy.stats work on Arrays, by SciPy's own code and rules for some methods.
 
 Most methods consist of NumPy code and special functions.  They run unchanged, because the ``np`` of
 their modules is replaced by a facade that keeps Arrays.  A method that SciPy computes by a quadrature or
@@ -59,7 +59,7 @@ def all_arrays(values: Iterable[Any]) -> tuple[Any, ...]:
 def apply_where(
     cond: ArrayInput, args: ArrayInput, f1: Function, f2: Function | None = None, **options: Any
 ) -> Any:
-    """Call ``array_api_extra.apply_where`` with NumPy data converted to Arrays."""
+    """Replace ``array_api_extra.apply_where`` in SciPy's code: convert NumPy data to Arrays first."""
     # This module of SciPy refers to SciPy's copy of array_api_extra in each version.
     extra = _continuous_distns.xpx.__wrapped__
     args = all_arrays(args if isinstance(args, tuple | list) else (args,))
@@ -74,7 +74,7 @@ def array_result(function: Callable[..., Any] | None) -> Any:
 
 
 def xp_promote(*args: Any, xp: ModuleType, **options: Any) -> Any:
-    """Call SciPy's ``xp_promote``, with our namespace if Arrays are among the arguments."""
+    """Replace SciPy's ``xp_promote``: use arraytape as the namespace if an argument is an Array."""
     from scipy._lib._array_api import xp_promote as original
 
     if has_array(args):
@@ -91,9 +91,10 @@ replaces(CONTINUOUS, "xp_promote", xp_promote)
 def moment_about_another_center(
     self: Any, order: int, moment_as: Sequence[ArrayInput], a: ArrayInput, b: ArrayInput
 ) -> Any:
-    """Return the moment about b, as SciPy's sum of ``moment_as``, the moments about a.
+    """Return the moment of an order about b, given ``moment_as``, the moments about a.
 
-    The moments are stacked first, because NumPy would convert a list of Arrays to numbers.
+    The formula is SciPy's.  The moments are stacked first, because NumPy would convert a list of Arrays
+    to numbers.
     """
     a, b, *moments = arraytape.broadcast_arrays(*all_arrays((a, b, *moment_as)))
     i = np.reshape(np.arange(order + 1.0), (-1,) + (1,) * a.ndim)
@@ -103,20 +104,27 @@ def moment_about_another_center(
 
 @hooks(NEW, "Mixture._invert")
 def quantile_of_mixture(self: Any, fun: str, p: ArrayInput) -> Any:
-    """Call SciPy's root finder with p as an Array: SciPy computes in the namespace of p."""
+    """Compute the quantile of a mixture by SciPy's root finder, with p as an Array.
+
+    SciPy computes in the namespace of p.
+    """
     return original_of(type(self)._invert)(self, fun, arraytape.asarray(p))
 
 
-def _by_upper(g: RawArray, b: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent of b, ``g * phi(b) / exp(y)``, where y = log(Phi(b) - Phi(a)).
+def pull_upper_bound(g: RawArray, b: RawArray, y: RawArray, xp: Namespace) -> Any:
+    """Return the cotangent of b, ``g * phi(b) / exp(y)``, for the result y = log(Phi(b) - Phi(a)).
 
-    phi and Phi are the density and the distribution function of the normal distribution.
+    g : the cotangent of y.  phi, Phi : the density and the distribution function of the normal
+    distribution.
     """
     return g * xp.exp(-0.5 * b * b - HALF_LOG_OF_TWO_PI - y)
 
 
-def _by_lower(g: RawArray, a: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent of a, ``-g * phi(a) / exp(y)``: see ``_by_upper``."""
+def pull_lower_bound(g: RawArray, a: RawArray, y: RawArray, xp: Namespace) -> Any:
+    """Return the cotangent of a, ``-g * phi(a) / exp(y)``, for the result y = log(Phi(b) - Phi(a)).
+
+    phi and Phi are the density and the distribution function of the normal distribution.
+    """
     return -g * xp.exp(-0.5 * a * a - HALF_LOG_OF_TWO_PI - y)
 
 
@@ -126,7 +134,7 @@ log_of_normal_mass = library_op(
         _continuous_distns._log_gauss_mass(np.atleast_1d(a), np.atleast_1d(b)),
         np.broadcast_shapes(a.shape, b.shape),
     ),
-    _by_lower, _by_upper, cores=(0, 0),
+    pull_lower_bound, pull_upper_bound, cores=(0, 0),
 )  # fmt: skip
 
 
@@ -141,7 +149,11 @@ Derive = Callable[[Array, Arrays, Array, Any, str], Any]
 
 
 class Rule:
-    """The rule of a method's op: a callable that passes the operands to ``derive`` in one list."""
+    """The rule of an op for a distribution's method, which passes the operands in one list.
+
+    derive : function that computes the cotangents, such as ``derive_cdf``.  names : the names of the
+    operands: the argument x and the parameters of the distribution.
+    """
 
     def __init__(self, derive: Derive, names: Sequence[str]) -> None:
         self.derive, self.count = derive, len(names)
@@ -168,8 +180,9 @@ def signature_of(names: Sequence[str], arrays: Sequence[str] = ()) -> inspect.Si
 def op_of_method(
     method: str, names: tuple[str, ...], derive: Derive | Unknown, rest: Unknown | str | None
 ) -> LibraryOp:
-    """Return the op of a distribution's method, whose operands have these names.
+    """Return an op that runs a method of SciPy's distributions, such as "_cdf", on NumPy data.
 
+    names : the names of the operands: the argument x and the parameters of the distribution.
     derive : the rule of the first operand, or of all operands if ``rest`` is TOGETHER.
     rest : the rule of each other operand.
     """
@@ -195,12 +208,13 @@ def op_of_method(
     return library_op(name, call_by_position, rule, *others, cores=cores)
 
 
-def methods_with(
+def rules_of_methods(
     derive: Derive | Unknown, rest: Unknown | str | None = TOGETHER
 ) -> Callable[..., None]:
-    """Return a function that attaches the rule ``derive`` to methods of distributions, by their names.
+    """Return a function that makes methods of distributions run on Arrays, with the rule ``derive``.
 
-    rest : the rule of the other operands: see ``op_of_method``.
+    The function gets the names of methods, such as "norm_gen._cdf".
+    rest : the rule of the distribution's parameters, or TOGETHER if ``derive`` serves them, too.
     """
 
     def state_rules(*names: str, module: str = CONTINUOUS) -> None:
@@ -220,14 +234,14 @@ def methods_with(
 
 
 def operands_of(values: Sequence[Any]) -> list[Array]:
-    """Return values as floating-point Arrays that are broadcast to one shape."""
+    """Return the operands of a method as floating-point Arrays, broadcast to one shape."""
     arrays = [arraytape.asarray(x) for x in values]
     arrays = [x if x.dtype.kind == "f" else arraytape.astype(x, arraytape.float64) for x in arrays]
     return list(arraytape.broadcast_arrays(*arrays))
 
 
 def pull_back(function: Function, operands: Sequence[Array], g: Array) -> list[Any]:
-    """Return the cotangents of a function's operands, for the cotangent g of its result."""
+    """Return the cotangents of a function's operands, given the cotangent g of its result, by a tape."""
     operands = [x * 1.0 for x in operands]
     with GradientTape() as tape:
         tape.watch(operands)
@@ -237,10 +251,10 @@ def pull_back(function: Function, operands: Sequence[Array], g: Array) -> list[A
 
 # --- rules ----------------------------------------------------------------------------------------
 def derive_cdf(g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str) -> Any:
-    """Return the cotangents of x and the parameters, where y is F(x), or 1 - F(x) for ``_sf``.
+    """Compute the cotangents of x and the parameters for the methods ``_cdf`` and ``_sf``.
 
-    y is an integral of the density f.  The cotangent of x is g f(x), or -g f(x) for ``_sf``.  That of a
-    parameter p is g times the integral of df/dp.
+    The result y is F(x), or 1 - F(x) for ``_sf``, an integral of the density f.  The cotangent of x is
+    g f(x), or -g f(x) for ``_sf``.  That of a parameter p is g times the integral of df/dp.
     """
     x, *parameters = operands
     upper = method == "_sf"
@@ -252,9 +266,10 @@ def derive_cdf(g: Array, operands: Arrays, y: Array, distribution: rv_generic, m
 def derive_solved(
     g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
 ) -> Any:
-    """Return the cotangents of q and the parameters, where F(y) = q, or 1 - F(y) = q for ``_isf``.
+    """Compute the cotangents of q and the parameters for the methods ``_ppf`` and ``_isf``.
 
-    The cotangent of q is g / f(y).  That of a parameter is -g / f(y) times the derivative of F.
+    The result y solves F(y) = q, or 1 - F(y) = q for ``_isf``.  The cotangent of q is g / f(y).  That of
+    a parameter is -g / f(y) times the derivative of F with respect to the parameter.
     """
     q, *parameters = operands
     upper = method == "_isf"
@@ -286,7 +301,10 @@ def derive_inverse(
 
 
 def derive_formula(function: Function) -> Derive:
-    """Return the rule of a method whose value SciPy computes, from its formula in FORMULAS."""
+    """Return the rule of a method of a distribution for which FORMULAS has the formula ``function``.
+
+    SciPy's method computes the value, and the formula gives the derivatives.
+    """
 
     def written_out(
         g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
@@ -305,7 +323,10 @@ def derive_formula(function: Function) -> Derive:
 def derive_summed(
     g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
 ) -> Any:
-    """Return None for k and the parameters' cotangents, where y sums the probabilities up to k."""
+    """Compute the cotangents of the parameters of a discrete distribution for the method ``_cdf``.
+
+    The result y is the sum of the probabilities up to k, and k itself gets no cotangent (None).
+    """
     k, *parameters = operands
     first = distribution._get_support(*[plain_data(p) for p in parameters])[0]
     last = np.floor(plain_data(k))
@@ -325,10 +346,10 @@ def derive_summed(
 def derive_fisher(
     g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
 ) -> Any:
-    """Return the cotangent of the odds, ``g * y * (x - mean) / odds``, and None for other operands.
+    """Compute the cotangent of the odds for ``_pmf`` of Fisher's noncentral hypergeometric distribution.
 
-    This holds for Fisher's noncentral hypergeometric distribution, whose y is proportional to odds ** x.
-    Raise TypeError for other distributions.
+    The probability y is proportional to odds ** x, so the cotangent is ``g * y * (x - mean) / odds``.
+    Other operands are integers, and get None.  Raise TypeError for other distributions.
     """
     if type(distribution).__name__ != "nchypergeom_fisher_gen":
         raise no_rule(f"scipy.stats.{distribution.name}.pmf")
@@ -350,10 +371,11 @@ LEVELS = np.array(
 
 
 def integral(distribution: rv_generic, x: Array, parameters: Sequence[Any], upper: bool) -> Any:
-    """Return the density's integral between x and an end of the support, by Gauss-Legendre quadrature.
+    """Integrate a density from the lower end of its support to x, by Gauss-Legendre quadrature.
 
-    ``upper`` selects the upper end.  If that end is finite, each node is a linear function of the end,
-    so that derivatives with respect to parameters on which the end depends are right, too.
+    upper : True to integrate from x to the upper end.  If the end is finite, each node is a linear
+    function of the end.  So derivatives with respect to parameters on which the end depends are right,
+    too.
     """
     here = plain_data(x)
     far = distribution._get_support(*parameters)[upper]
@@ -382,10 +404,11 @@ def integral(distribution: rv_generic, x: Array, parameters: Sequence[Any], uppe
 
 
 def beyond(distribution: rv_generic, x: Array, given: Sequence[Any]) -> Array:
-    """Return an Array of value 0 whose derivative with respect to x is that of F(x).
+    """Return an Array of value 0 whose derivative with respect to x is the density at x.
 
-    F is the distribution function.  The Array is the integral of the density to x, from a constant that
-    is equal to x.
+    It makes the quadrature in ``integral``, whose limits are constants, differentiable with respect to
+    x.  The Array is the integral of the density from a constant that equals x to x itself.  given : the
+    parameters of the distribution, with one more axis.
     """
     here = plain_data(x)
     with Quiet():
@@ -401,12 +424,10 @@ def beyond(distribution: rv_generic, x: Array, given: Sequence[Any]) -> Array:
 def panels(
     distribution: rv_generic, parameters: list[Any], here: NumpyData, there: NumpyData, upper: bool
 ) -> Any:
-    """Return the ends of the intervals of the quadrature in ``integral``, in rising order.
+    """Return the points that divide the range of the quadrature in ``integral``, in rising order.
 
-    The intervals lie between x and an end of the support.  The ends inside are quantiles at LEVELS.
-
-    here : the values of x.  there : the end of the support (the upper one if ``upper``), perhaps
-    infinite.
+    The range lies between x and an end of the support.  The points inside are quantiles at LEVELS.  here
+    : the values of x.  there : the end of the support (the upper one if ``upper``), perhaps infinite.
     """
     levels = np.broadcast_to(LEVELS.reshape((-1,) + (1,) * here.ndim), (len(LEVELS), *here.shape))
     with Quiet():
@@ -426,7 +447,7 @@ def panels(
 def derive_irwin(
     g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
 ) -> Any:
-    """Return the cotangent of x in the Irwin-Hall density f(x; n).
+    """Compute the cotangent of x for the density f(x; n) of the Irwin-Hall distribution.
 
     The derivative is f(x; n - 1) - f(x - 1; n - 1), and 0 for n = 1.
     """
@@ -444,34 +465,36 @@ def derive_irwin(
 NUMERICAL = Unknown("SciPy computes it numerically, and no derivative for it is known here")
 COUNT = None  # the rule for a parameter that is a whole number: no derivative
 
-methods_with(derive_cdf)("rv_continuous._cdf", module=INFRASTRUCTURE)
-methods_with(derive_solved)("rv_generic._ppf", module=INFRASTRUCTURE)
-methods_with(derive_cdf)(
+rules_of_methods(derive_cdf)("rv_continuous._cdf", module=INFRASTRUCTURE)
+rules_of_methods(derive_solved)("rv_generic._ppf", module=INFRASTRUCTURE)
+rules_of_methods(derive_cdf)(
     "genhyperbolic_gen._cdf", "genhyperbolic_gen._sf", "geninvgauss_gen._cdf", "norminvgauss_gen._sf",
     "vonmises_gen._cdf",
 )  # fmt: skip
-methods_with(derive_solved)("norminvgauss_gen._isf")
+rules_of_methods(derive_solved)("norminvgauss_gen._isf")
 for _name, _formula in FORMULAS.items():
-    methods_with(derive_formula(_formula))(_name)
-methods_with(derive_cdf)("pearson3_gen._cdf", "pearson3_gen._sf")
-methods_with(derive_solved)("pearson3_gen._ppf", "pearson3_gen._isf")
-methods_with(derive_irwin, COUNT)("irwinhall_gen._pdf")
-methods_with(derive_density, COUNT)("irwinhall_gen._cdf", "irwinhall_gen._sf", module=CONTINUOUS)
-methods_with(derive_density, COUNT)("kstwo_gen._cdf", "kstwo_gen._sf")
-methods_with(derive_inverse, COUNT)("kstwo_gen._ppf", "kstwo_gen._isf")
-methods_with(NUMERICAL, COUNT)("kstwo_gen._pdf")
-methods_with(derive_density, NUMERICAL)("studentized_range_gen._cdf")
-methods_with(derive_density, NUMERICAL)("levy_stable_gen._cdf", module=LEVY)
-methods_with(NUMERICAL, NUMERICAL)("studentized_range_gen._pdf")
-methods_with(NUMERICAL, NUMERICAL)("levy_stable_gen._pdf", module=LEVY)
-methods_with(derive_fisher)("_nchypergeom_gen._pmf", module=DISCRETE)
-methods_with(derive_summed)("rv_discrete._cdf", module=INFRASTRUCTURE)
+    rules_of_methods(derive_formula(_formula))(_name)
+rules_of_methods(derive_cdf)("pearson3_gen._cdf", "pearson3_gen._sf")
+rules_of_methods(derive_solved)("pearson3_gen._ppf", "pearson3_gen._isf")
+rules_of_methods(derive_irwin, COUNT)("irwinhall_gen._pdf")
+rules_of_methods(derive_density, COUNT)(
+    "irwinhall_gen._cdf", "irwinhall_gen._sf", module=CONTINUOUS
+)
+rules_of_methods(derive_density, COUNT)("kstwo_gen._cdf", "kstwo_gen._sf")
+rules_of_methods(derive_inverse, COUNT)("kstwo_gen._ppf", "kstwo_gen._isf")
+rules_of_methods(NUMERICAL, COUNT)("kstwo_gen._pdf")
+rules_of_methods(derive_density, NUMERICAL)("studentized_range_gen._cdf")
+rules_of_methods(derive_density, NUMERICAL)("levy_stable_gen._cdf", module=LEVY)
+rules_of_methods(NUMERICAL, NUMERICAL)("studentized_range_gen._pdf")
+rules_of_methods(NUMERICAL, NUMERICAL)("levy_stable_gen._pdf", module=LEVY)
+rules_of_methods(derive_fisher)("_nchypergeom_gen._pmf", module=DISCRETE)
+rules_of_methods(derive_summed)("rv_discrete._cdf", module=INFRASTRUCTURE)
 
 
 # --- entropy -----------------------------------------------------------------------------------------
 @hooks(INFRASTRUCTURE, "rv_generic.entropy")
 def entropy(self: Any, *args: Any, **keywords: Any) -> Any:
-    """Return the entropy; raise TypeError if SciPy computes the entropy by a quadrature."""
+    """Return a distribution's entropy; raise TypeError if SciPy computes it by a quadrature."""
     shapes, loc, scale = self._parse_args(*args, **keywords)
     if type(self)._entropy in (stats.rv_continuous._entropy, stats.rv_discrete._entropy):
         raise no_rule(f"scipy.stats.{self.name}.entropy")
@@ -484,9 +507,10 @@ def entropy(self: Any, *args: Any, **keywords: Any) -> Any:
 def derive_entropy(
     g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
 ) -> Any:
-    """Return the cotangents of the operands: the shape parameters, loc and scale.
+    """Compute the cotangents of the shape parameters and the scale for a distribution's entropy.
 
-    The differentiated formula is SciPy's entropy for loc 0 and scale 1, plus log(scale).  loc gets None.
+    The differentiated formula is SciPy's entropy for loc 0 and scale 1, plus log(scale).  The entropy
+    does not depend on loc, so loc gets None.
     """
     count = distribution.numargs
 

@@ -1,4 +1,4 @@
-"""The transforms of scipy.fft: SciPy computes the values, and a rule computes the adjoint.
+"""Record the transforms of scipy.fft: SciPy computes the values, and a rule computes the adjoint.
 
 SciPy's compiled transforms cannot run on Arrays.  The adjoint of each transform is another transform.
 SciPy passes a call to the function of the same name in ``_basic_backend`` or
@@ -17,7 +17,7 @@ from .._array.array import Array
 from .._storage.storage import conjugate
 from .._util.array_types import Namespace, RawArray
 from ..ops.fft import SWAPPED, fitted
-from ._borders import resized
+from ._borders import with_length
 from ._ops import LibraryOp, library_op
 from ._plain import Shape
 from ._statements import hooks
@@ -36,20 +36,23 @@ def fourier_adjoint(
     g: RawArray, function: str, lengths: Axes, axes: Axes, norm: str, shape: Shape,
     dtype: np.dtype[Any], xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the input's cotangent: g transformed in the opposite direction."""
+    """Return the cotangent of a Fourier transform's input: g, transformed in the opposite direction.
+
+    function, lengths, axes, norm : those of the transform.  shape, dtype : those of the input.
+    """
     back = ADJOINTS[function](g, lengths, axes, SWAPPED[norm], xp)
-    back = all_fitted(back, shape, axes, xp)
+    back = fit_all_axes(back, shape, axes, xp)
     return back if xp.isdtype(dtype, "complex floating") else xp.real(back)
 
 
-def of_rfftn(g: RawArray, lengths: Axes, axes: Axes, norm: str, xp: Namespace) -> Any:
-    """Return the adjoint of rfftn: ifftn of g, with 0 for the frequencies that rfftn leaves out."""
-    g = fitted(g, resized(g.shape, axes[-1], lengths[-1]), axes[-1], xp)
+def pull_rfftn(g: RawArray, lengths: Axes, axes: Axes, norm: str, xp: Namespace) -> Any:
+    """Apply the adjoint of rfftn to g: ifftn of g, with 0 for the frequencies that rfftn leaves out."""
+    g = fitted(g, with_length(g.shape, axes[-1], lengths[-1]), axes[-1], xp)
     return xp.real(fourier(g, function="ifftn", lengths=lengths, axes=axes, norm=norm))
 
 
-def of_irfftn(g: RawArray, lengths: Axes, axes: Axes, norm: str, xp: Namespace) -> Any:
-    """Return the adjoint of irfftn: rfftn of g, with most frequencies times 2.
+def pull_irfftn(g: RawArray, lengths: Axes, axes: Axes, norm: str, xp: Namespace) -> Any:
+    """Apply the adjoint of irfftn to g: rfftn of g, with most frequencies multiplied by 2.
 
     The factor is 1 at frequency 0 and, if the length is even, at the last frequency.
     """
@@ -61,12 +64,12 @@ def of_irfftn(g: RawArray, lengths: Axes, axes: Axes, norm: str, xp: Namespace) 
 ADJOINTS: dict[str, Any] = {
     "fftn": lambda g, *how: fourier(g, "ifftn", *how[:-1]),
     "ifftn": lambda g, *how: fourier(g, "fftn", *how[:-1]),
-    "rfftn": of_rfftn,
-    "irfftn": of_irfftn,
+    "rfftn": pull_rfftn,
+    "irfftn": pull_irfftn,
     # hfftn is irfftn of the conjugate, and ihfftn is the conjugate of rfftn, each with the
     # normalisation of the opposite direction.
-    "hfftn": lambda g, n, axes, norm, xp: conjugate(of_irfftn(g, n, axes, SWAPPED[norm], xp), xp),
-    "ihfftn": lambda g, n, axes, norm, xp: of_rfftn(conjugate(g, xp), n, axes, SWAPPED[norm], xp),
+    "hfftn": lambda g, n, axes, norm, xp: conjugate(pull_irfftn(g, n, axes, SWAPPED[norm], xp), xp),
+    "ihfftn": lambda g, n, axes, norm, xp: pull_rfftn(conjugate(g, xp), n, axes, SWAPPED[norm], xp),
 }
 
 
@@ -79,32 +82,33 @@ fourier: LibraryOp = library_op(
 )  # fmt: skip
 
 
-def all_fitted(y: RawArray, shape: Shape, axes: Axes, xp: Namespace) -> Any:
+def fit_all_axes(y: RawArray, shape: Shape, axes: Axes, xp: Namespace) -> Any:
+    """Cut y, or pad y with zeros, along each of the axes to the lengths in ``shape``."""
     for axis in axes:
-        y = fitted(y, resized(y.shape, axis, shape[axis]), axis, xp)
+        y = fitted(y, with_length(y.shape, axis, shape[axis]), axis, xp)
     return y
 
 
 def axis_factor(
     value: float, others: dict[int, float], axis: int, y: RawArray, xp: Namespace
 ) -> Any:
-    """Return an array that scales y along an axis by ``value``, and by ``others[i]`` at index i."""
+    """Return a factor for y that varies along one axis: ``value``, but ``others[i]`` at index i."""
     values = np.full(y.shape[axis], value)
     for place, other in others.items():
         values[place] = other
     made = xp.asarray(values, dtype=xp.real(y).dtype, device=y.device)
-    return xp.reshape(made, resized((1,) * len(y.shape), axis, len(values)))
+    return xp.reshape(made, with_length((1,) * len(y.shape), axis, len(values)))
 
 
 def resolve_lengths(
     x: Array, s: int | Sequence[int] | None, axes: int | Sequence[int] | None
 ) -> tuple[Axes, Axes]:
-    """Return the lengths of a transform, and its axes as negative numbers."""
+    """Return the lengths of a transform, and its axes as negative numbers, from SciPy's arguments."""
     lengths, at = lengths_and_axes(x, s, axes)
     return tuple(lengths), tuple([axis - x.ndim for axis in at])
 
 
-def alone(n: int | None) -> tuple[int] | None:
+def as_tuple_of_one(n: int | None) -> tuple[int] | None:
     return None if n is None else (n,)
 
 
@@ -123,14 +127,17 @@ def transform_fourier(
 
 
 def state_transform(name: str) -> None:
-    """Attach hooks to ``name`` (one axis) and ``name + "n"`` (several axes), such as fft and fftn."""
+    """Make two functions of scipy.fft record Arrays: "fft", say, and "fftn", which takes several axes.
+
+    name : the function for one axis.
+    """
 
     @hooks("scipy.fft._basic_backend", name)
     def transform_one_axis(
         x: Array, n: int | None = None, axis: int = -1, norm: str | None = None,
         overwrite_x: bool = False, workers: int | None = None, *, plan: object | None = None,
     ) -> Any:  # fmt: skip
-        return transform_fourier(f"{name}n", x, alone(n), axis, norm, workers, plan)
+        return transform_fourier(f"{name}n", x, as_tuple_of_one(n), axis, norm, workers, plan)
 
     @hooks("scipy.fft._basic_backend", f"{name}n")
     def transform_axes(
@@ -159,9 +166,10 @@ def real_adjoint(
     g: RawArray, function: str, variant: int, lengths: Axes, axes: Axes, norm: str | None,
     orthogonalize: bool | None, shape: Shape, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of x in a cosine or sine transform: the transposed matrix times g.
+    """Return the cotangent of the input of a cosine or sine transform: the transposed matrix times g.
 
     That matrix is a transform of the type in TRANSPOSED, with factors 2 or 1/2 at the indices in ENDS.
+    variant : the type of the transform, 1 to 4.  shape : that of the input.
     """
     forward = TRANSPOSED[variant] if function.startswith("i") else variant
     # SciPy ignores orthogonalize for complex data.
@@ -169,14 +177,14 @@ def real_adjoint(
         orthogonalize = norm == "ortho"
     ends = () if orthogonalize else ENDS.get((function[-3], forward), ())
     if forward in (1, 2):
-        g = with_ends(g, 2.0, ends, axes, xp)
+        g = scale_ends(g, 2.0, ends, axes, xp)
     back = real(g, function, TRANSPOSED[variant], lengths, axes, norm, orthogonalize)
     if forward in (1, 3):
-        back = with_ends(back, 0.5, ends, axes, xp)
-    return all_fitted(back, shape, axes, xp)
+        back = scale_ends(back, 0.5, ends, axes, xp)
+    return fit_all_axes(back, shape, axes, xp)
 
 
-def with_ends(y: RawArray, factor: float, ends: Sequence[int], axes: Axes, xp: Namespace) -> Any:
+def scale_ends(y: RawArray, factor: float, ends: Sequence[int], axes: Axes, xp: Namespace) -> Any:
     for axis in axes if ends else ():
         y = y * axis_factor(1.0, dict.fromkeys(ends, factor), axis, y, xp)
     return y
@@ -193,14 +201,19 @@ real = library_op(
 
 
 def state_real_transform(name: str) -> None:
-    """Attach hooks to ``name`` (one axis) and ``name + "n"`` (several axes), such as dct and dctn."""
+    """Make two functions of scipy.fft record Arrays: "dct", say, and "dctn", which takes several axes.
+
+    name : the function for one axis.
+    """
 
     @hooks("scipy.fft._realtransforms_backend", name)
     def real_one_axis(
         x: Array, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None,
         overwrite_x: bool = False, workers: int | None = None, orthogonalize: bool | None = None,
     ) -> Any:  # fmt: skip
-        return real_axes(x, type, alone(n), axis, norm, overwrite_x, workers, orthogonalize)
+        return real_axes(
+            x, type, as_tuple_of_one(n), axis, norm, overwrite_x, workers, orthogonalize
+        )
 
     @hooks("scipy.fft._realtransforms_backend", f"{name}n")
     def real_axes(

@@ -1,4 +1,4 @@
-"""The functions of scipy.integrate: integrals of samples, and of functions.
+"""Let the functions of scipy.integrate work on Arrays: integrals of samples, and of functions.
 
 SciPy's ``quad`` computes the integral in compiled code, and returns the subintervals that it used.  If a
 derivative may be wanted, the same quadrature rule is applied to these subintervals on Arrays, and the
@@ -33,14 +33,14 @@ QUADPACK, ODEPACK = "scipy.integrate._quadpack_py", "scipy.integrate._odepack_py
 
 
 class Float64Type(SoftFloatType):
-    """The metaclass of Float64: a call with an Array returns an Array, else a number."""
+    """The metaclass of Float64: a call with an Array returns a float64 Array, else a number."""
 
     def __call__(cls, x: Any = 0.0, /) -> Any:
         return asarray(x, np.float64) if isinstance(x, Array) else np.float64(x)
 
 
 class Float64(SoftFloat, metaclass=Float64Type):
-    """A replacement of ``np.float64`` that keeps Arrays, because ``simpson`` passes arrays to it."""
+    """A replacement for ``np.float64`` that keeps Arrays, because ``simpson`` passes arrays to it."""
 
 
 keeps_arrays(MODULE)
@@ -73,7 +73,7 @@ def quad(*args: Any, **keywords: Any) -> Any:
     )
     if message and not full:
         warnings.warn(message[0], IntegrationWarning, stacklevel=stacklevel())
-    formula = integrated(lambda x: func(x, *more), a, b, info)
+    formula = sum_of_quadrature(lambda x: func(x, *more), a, b, info)
     if not abs(float_value(formula) - value) <= max(error, NEAR * abs(value)):
         raise no_rule("scipy.integrate.quad", "a singular integrand (SciPy extrapolates)")
     found = (with_slope(xp.asarray(value), formula), error)
@@ -99,8 +99,12 @@ def odeint(
     return original(ODEPACK, "odeint")(func, y0, t, args, *options, **keywords)
 
 
-def in_our_namespace(name: str) -> None:
-    """Attach a rule that converts the limits to Arrays, because SciPy computes in their namespace."""
+def use_our_namespace(name: str) -> None:
+    """Make a function of scipy.integrate, "nsum" or "tanhsinh", compute with Arrays.
+
+    The limits are converted to Arrays if the user's function uses Arrays, because SciPy computes in the
+    namespace of the limits.
+    """
     module = "scipy.integrate._tanhsinh"
 
     @hooks(module, name, always=True)
@@ -119,16 +123,19 @@ def in_our_namespace(name: str) -> None:
 
 
 for _name in ("nsum", "tanhsinh"):
-    in_our_namespace(_name)
+    use_our_namespace(_name)
 
 
 def float_value(x: ArrayInput) -> float:
     return float(plain_data(x))
 
 
-def integrated(f: Integrand, a: Array | float, b: Array | float, info: dict[str, Any]) -> Array:
-    """Return the sum of QUADPACK's quadrature rule over its final subintervals, from ``info``.
+def sum_of_quadrature(
+    f: Integrand, a: Array | float, b: Array | float, info: dict[str, Any]
+) -> Array:
+    """Compute the integral of f from a to b on Arrays, by the quadrature rule of SciPy's ``quad``.
 
+    info : the dict of ``quad`` with the subintervals at which QUADPACK ended.
     Source: Piessens et al. 1983, "QUADPACK", sections 3.1 and 3.4.1.  The rule has 21 points.  If the
     interval is infinite, QUADPACK substitutes x = c +- (1 - t) / t and uses 15 points.
     """
@@ -147,19 +154,20 @@ def integrated(f: Integrand, a: Array | float, b: Array | float, info: dict[str,
         rule, rest = _quad_vec._quadrature_gk21, f
         pieces = [(a if x == low else x, b if y == high else y) for x, y in pieces]
     else:
-        rule, rest = _quad_vec._quadrature_gk15, unbounded(f, a, b, low, high)
+        rule, rest = _quad_vec._quadrature_gk15, substitute_infinite(f, a, b, low, high)
     total: Any = 0.0
     for x, y in pieces:
         total = total + rule(x, y, rest, lambda _: 0.0)[0]
     return asarray(sign * total)
 
 
-def unbounded(
+def substitute_infinite(
     f: Integrand, a: Array | float, b: Array | float, low: float, high: float
 ) -> Integrand:
-    """Return the integrand as a function of t from 0 to 1, with x = c +- (1 - t) / t.
+    """Return the integrand of an infinite interval as a function of t from 0 to 1.
 
-    c is the finite limit, or 0 if both limits are infinite.
+    QUADPACK substitutes x = c +- (1 - t) / t, where c is the finite limit, or 0 if both are infinite.
+    f : the integrand as a function of x.  low, high : the limits a and b as floats.
     """
     start, signs = (a, [1.0]) if high == math.inf else (b, [-1.0])
     if low == -math.inf and high == math.inf:

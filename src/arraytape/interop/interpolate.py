@@ -1,4 +1,4 @@
-"""The splines of scipy.interpolate, differentiated with respect to values, coefficients and places.
+"""Differentiate the splines of scipy.interpolate with respect to values, coefficients and places.
 
 ``places`` are the points at which a spline is evaluated.  SciPy's Python code, which computes most
 coefficients, runs on Arrays unchanged.  SciPy's compiled code cannot: a function here calls it with
@@ -22,7 +22,7 @@ import arraytape
 from .._array.array import Array
 from .._util.array_types import Namespace, RawArray
 from .._util.errors import short_repr
-from ._borders import into
+from ._borders import compute_into
 from ._context import has_array
 from ._facades import asarray, no_rule
 from ._hooks import original_of
@@ -45,7 +45,7 @@ DELEGATES = hasattr(scipy.interpolate._bsplines, "_BSpline")
 @hooks("scipy.interpolate._interpolate", "_PPolyBase._ensure_c_contiguous")
 @hooks("scipy.interpolate._bsplines", f"{'_' * DELEGATES}BSpline._ensure_c_contiguous")
 def _ensure_c_contiguous(self: Any) -> None:
-    """Do nothing, in place of SciPy's copy to C order: our calls of compiled code copy the data."""
+    """Do nothing, where SciPy copies coefficients to C order: our calls of compiled code copy them."""
 
 
 @hooks("scipy._lib._util", "_asarray_validated")
@@ -61,10 +61,11 @@ def _asarray_validated(
 
 
 def keeps_results(module: str, kind: str) -> None:
-    """Attach a rule to ``kind.__call__``: a spline of NumPy coefficients returns Arrays at Array points.
+    """Make splines of a class return Arrays at Array points, even if their coefficients are NumPy data.
 
-    SciPy computes in the namespace of the coefficients.  So the rule calls SciPy's method on a copy of
-    the spline that has arraytape as its namespace.
+    module, kind : the class, whose ``__call__`` gets a rule.  SciPy computes in the namespace of the
+    coefficients.  So the rule calls SciPy's method on a copy of the spline that has arraytape as its
+    namespace.
     """
 
     @hooks(module, f"{kind}.__call__")
@@ -82,7 +83,7 @@ for kind in ("PPoly", "BPoly") if DELEGATES else ("_PPolyBase",):
 keeps_results("scipy.interpolate._bsplines", "BSpline")
 
 
-def without_slope(x: ArrayInput) -> Any:
+def as_constant(x: ArrayInput) -> Any:
     return arraytape.stop_gradient(x) if isinstance(x, Array) else x
 
 
@@ -102,11 +103,12 @@ polynomial_value = library_op(
 
 
 def interval(x: ArrayInput, places: ArrayInput) -> Any:
-    """Return the index of the interval of x in which each place lies.
+    """Return for each of ``places`` the index of the interval between elements of x that contains it.
 
-    Places below the first or above the last element of x belong to the first or last interval.
+    x is sorted.  Places below the first or above the last element of x belong to the first or last
+    interval.
     """
-    x, places = asarray(without_slope(x)), asarray(without_slope(places))
+    x, places = asarray(as_constant(x)), asarray(as_constant(places))
     if bool(x[-1] < x[0]):
         x, places = -x, -places
     found = arraytape.searchsorted(x, places, side="right") - 1
@@ -114,7 +116,11 @@ def interval(x: ArrayInput, places: ArrayInput) -> Any:
 
 
 def piecewise_polynomial(c: Array, x: Array, places: Array, nu: int) -> Any:
-    """Return the derivative of order nu of piecewise polynomials at places, by Horner's scheme."""
+    """Evaluate the derivative of order nu of piecewise polynomials on Arrays, by Horner's scheme.
+
+    c : coefficients, shaped (degree + 1, intervals, polynomials), the highest power first.
+    x : the limits of the intervals.  places : the points of evaluation.
+    """
     at = interval(x, places)
     step = (places - x[at])[:, None]
     degree = c.shape[0] - 1
@@ -131,7 +137,7 @@ def evaluate(
 ) -> None:  # fmt: skip
     c, x, places = asarray(c), asarray(x), asarray(places)
     value = polynomial_value(c, x, places, nu, extrapolate)
-    into(out, lambda dtype: with_slope(value, piecewise_polynomial(c, x, places, nu)))
+    compute_into(out, lambda dtype: with_slope(value, piecewise_polynomial(c, x, places, nu)))
 
 
 def continuity_forward(c: Array, x: Array, order: int = 0) -> Any:
@@ -145,11 +151,12 @@ continuity_value = library_op(
 )
 
 
-def continuous(c: Array, x: Array, order: int) -> Any:
-    """Return piecewise polynomials' coefficients c, changed for the degrees 0 to ``order``.
+def make_continuous(c: Array, x: Array, order: int) -> Any:
+    """Change coefficients of piecewise polynomials: make derivatives up to ``order`` continuous.
 
-    The changes make the derivatives up to ``order`` continuous.  The formula is that of SciPy's
-    compiled ``fix_continuity``.
+    c : coefficients, shaped (degree + 1, intervals, polynomials); those of the degrees 0 to ``order``
+    change.  x : the limits of the intervals.  The formula is that of SciPy's compiled
+    ``fix_continuity``.
     """
     rows = [c[i] for i in range(c.shape[0])]
     step = (x[1:] - x[:-1])[:, None]
@@ -167,7 +174,7 @@ def continuous(c: Array, x: Array, order: int) -> Any:
 def fix_continuity(c: Array | NumpyData, x: ArrayInput, order: int) -> None:
     given, x = asarray(c), asarray(x)
     value = continuity_value(given, x, order)
-    into(c, lambda dtype: with_slope(value, continuous(given, x, order)))
+    compute_into(c, lambda dtype: with_slope(value, make_continuous(given, x, order)))
 
 
 def integral_forward(
@@ -191,11 +198,11 @@ def integrate(
     c, x, start, stop = (asarray(part) for part in (c, x, start, stop))
     value = integral_value(c, x, start, stop, extrapolate)
     rows = [c[i] / float(c.shape[0] - i) for i in range(c.shape[0])]
-    whole = continuous(arraytape.stack([*rows, 0.0 * c[0]]), x, 0)
+    whole = make_continuous(arraytape.stack([*rows, 0.0 * c[0]]), x, 0)
     ends = [
         piecewise_polynomial(whole, x, arraytape.reshape(at, (1,)), 0)[0] for at in (start, stop)
     ]
-    into(out, lambda dtype: with_slope(value, ends[1] - ends[0]))
+    compute_into(out, lambda dtype: with_slope(value, ends[1] - ends[0]))
 
 
 stands_in(
@@ -217,8 +224,9 @@ spline_value = library_op("scipy.interpolate.BSpline", spline_forward, word="non
 
 
 def spline(t: Array, c: Array, k: int, places: Array, nu: int) -> Any:
-    """Return the derivative of order nu of a sum of B-splines at places, by de Boor's recursion.
+    """Evaluate the derivative of order nu of a sum of B-splines on Arrays, by de Boor's recursion.
 
+    t : the knots.  c : the coefficients.  k : the degree.  places : the points of evaluation.
     Each derivative is a sum of B-splines of a lower degree, whose coefficients are differences of c.
     """
     for _ in range(nu):
@@ -226,7 +234,7 @@ def spline(t: Array, c: Array, k: int, places: Array, nu: int) -> Any:
             return 0.0 * places[:, None] * c[:1]
         count = t.shape[0] - k - 1
         widths = t[k + 1 : k + count] - t[1:count]
-        apart = without_slope(widths) > 0
+        apart = as_constant(widths) > 0
         steps = arraytape.where(apart, 1.0 / arraytape.where(apart, widths, 1.0), 0.0)
         c = k * steps[:, None] * (c[1:count] - c[: count - 1])
         t, k = t[1:-1], k - 1
@@ -234,7 +242,7 @@ def spline(t: Array, c: Array, k: int, places: Array, nu: int) -> Any:
     last = t[k : count + 1]
     at = k + arraytape.clip(
         arraytape.searchsorted(
-            asarray(without_slope(last)), asarray(without_slope(places)), side="right"
+            asarray(as_constant(last)), asarray(as_constant(places)), side="right"
         ) - 1,
         0, count - k - 1,
     )  # fmt: skip
@@ -283,9 +291,9 @@ coefficients = library_op(
 
 
 def linear_in_values(name: str) -> None:
-    """Attach a hook to a SciPy function that fits a B-spline to values y at places x.
+    """Record a SciPy function that fits a B-spline to values y at places x, as a linear op of y.
 
-    The spline's coefficients are linear in y.  Derivatives with respect to x or options are missing.
+    name : the function.  Its coefficients are linear in y.  Arrays as x or options raise TypeError.
     """
 
     @hooks("scipy.interpolate._bsplines", name)
@@ -316,8 +324,9 @@ for name in POSITIONAL:
 
 # --- interpolation on a grid -------------------------------------------------------------------------
 def grid_formula(values: Array, places: Array, grid: Sequence[NumpyData], method: str) -> Any:
-    """Return RegularGridInterpolator's values at ``places``, by a formula on Arrays.
+    """Compute the values of a RegularGridInterpolator at ``places`` on Arrays, for their derivatives.
 
+    values : the data at the points of the grid.  grid : the coordinates of these points along each axis.
     method : "linear" or "nearest".
     """
     at, shares = [], []
@@ -326,7 +335,7 @@ def grid_formula(values: Array, places: Array, grid: Sequence[NumpyData], method
         low, high = asarray(line)[index], asarray(line)[index + 1]
         share = (places[..., d] - low) / (high - low)
         if method == "nearest":
-            share = arraytape.astype(without_slope(share) > 0.5, places.dtype)
+            share = arraytape.astype(as_constant(share) > 0.5, places.dtype)
         at.append(index)
         shares.append(share)
     found: Any = 0.0

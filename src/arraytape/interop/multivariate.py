@@ -1,4 +1,4 @@
-"""scipy.stats' multivariate distributions: SciPy's own code, with a rule for its class ``_PSD``.
+"""Let scipy.stats' multivariate distributions work on Arrays: SciPy's code, with a rule for ``_PSD``.
 
 SciPy factors a covariance matrix S by its eigenvectors, whose own derivatives do not exist where
 eigenvalues coincide.  The results depend on inv(S) = U U' and log(det(S)) alone.  So their derivatives
@@ -43,10 +43,11 @@ def factored(matrix: NumpyData, **options: Any) -> Any:
 
 
 def _pull(g: Cotangents, factor: RawArray, upper: bool, xp: Namespace) -> Any:
-    """Return the cotangent of S, ``-inv(S) g U' / 2 + h inv(S)``, for the triangle that SciPy reads.
+    """Return the cotangent of a covariance matrix S, given those of U and log(det(S)), the pair g.
 
-    g and h are the cotangents of U, here ``factor``, and of log(det(S)).  inv(S) = U U'.  An element
-    that SciPy uses twice, because S is symmetric, gets the sum of both cotangents.
+    inv(S) = U U', and ``factor`` is U.  With g = (gU, h), the cotangent of S is
+    ``-inv(S) gU U' / 2 + h inv(S)``.  SciPy reads only one triangle of S, the upper one if ``upper``.
+    An element that SciPy uses twice, because S is symmetric, gets the sum of both cotangents.
     """
     by_factor, by_logarithm = g
     transposed = xp.matrix_transpose(factor)
@@ -69,7 +70,10 @@ def psd(
     self: Any, M: ArrayInput, cond: float | None = None, rcond: float | None = None, lower: bool = True,
     check_finite: bool = True, allow_singular: bool = True,
 ) -> None:  # fmt: skip
-    """Run SciPy's constructor on NumPy data, and then set ``U`` and ``log_pdet`` to recorded Arrays."""
+    """Replace the constructor of ``_PSD``, SciPy's decomposition of a covariance matrix M.
+
+    Run SciPy's code on NumPy data, and then set ``U`` and ``log_pdet`` to Arrays that tapes follow.
+    """
     values = plain_data(M)
     original_of(type(self).__init__)(self, values, cond, rcond, lower, check_finite, allow_singular)
     if self.rank < values.shape[-1]:

@@ -1,4 +1,4 @@
-"""The solvers of scipy.optimize, and ``scipy.integrate.solve_ivp``.
+"""Give the solvers of scipy.optimize, and ``scipy.integrate.solve_ivp``, derivatives of the solution.
 
 SciPy's solvers convert values to numbers, so that the tape cannot follow them.  If a derivative may be
 wanted, the function of the same name in ``arraytape.implicit`` runs in their place: it has SciPy's
@@ -44,8 +44,9 @@ SOLVERS = {
 
 
 def state_solver(module: str, name: str, f: str, by: tuple[str, ...], ours: str) -> None:
-    """Run the function of ``implicit`` in place of SciPy's if a derivative may be wanted.
+    """Run the function of ``implicit`` in place of a solver of SciPy, if a derivative may be wanted.
 
+    module, name : SciPy's solver.
     f : name of SciPy's parameter that is a function.
     by : names of the parameters with respect to which the result is differentiated.
     ours : name of the function in ``implicit``.
@@ -76,9 +77,10 @@ BRACKETS = "scipy.optimize._bracket"
 
 
 class Call:
-    """One call of a function of ``scipy.optimize.elementwise``.
+    """One call of a function of ``scipy.optimize.elementwise``, with its arguments sorted by their use.
 
-    places : the names of the parameters that are starting points, such as "a" and "b".
+    module, name : SciPy's function.  places : the names of its parameters that are starting points, such
+    as "a" and "b".  args, keywords : the arguments of the call.
     """
 
     def __init__(
@@ -93,10 +95,12 @@ class Call:
         self.function = self.given.pop("func")
         self.starts = {place: self.given.pop(place) for place in places if place in self.given}
 
-    def is_ours(self) -> bool:
+    def has_arrays(self) -> bool:
+        """Return True if an argument is an Array, or the user's function reads one."""
         return uses_arrays(self.function, [self.starts, self.more, self.named])
 
-    def on_values(self) -> Any:
+    def call_on_values(self) -> Any:
+        """Call SciPy's function with NumPy data in place of Arrays, and return its result."""
         given = self.given | {"args": tuple([plain_data(x) for x in self.more])}
         if self.named:
             given["kwargs"] = {key: plain_data(x) for key, x in self.named.items()}
@@ -106,13 +110,14 @@ class Call:
         )  # fmt: skip
 
     def evaluate_at(self, x: Array) -> Array:
+        """Return the user's function at x, with the other arguments broadcast to the shape of x."""
         more = [xp.broadcast_to(asarray(value), x.shape) for value in self.more]
         named = {k: xp.broadcast_to(asarray(value), x.shape) for k, value in self.named.items()}
         return asarray(self.function(x, *more, **named))
 
 
 def element_slope(function: Function, x: Array) -> Array:
-    """Return the derivative of an elementwise function at x, an Array that outer tapes follow, too."""
+    """Return the derivative of an elementwise function at x; outer tapes can differentiate it again."""
     with GradientTape() as tape:
         tape.watch(x)
         y = function(x)
@@ -121,7 +126,7 @@ def element_slope(function: Function, x: Array) -> Array:
 
 
 def newton(function: Function, x: Array, anchor: Function) -> Array:
-    """Return the result of two Newton steps from x, a root of ``function`` that SciPy computed.
+    """Make two Newton steps from x, a root of ``function`` that SciPy found, to differentiate it.
 
     The steps do not change a root, but tapes record them.  So the result has the derivatives of the root
     up to order 3.  Where the derivative of ``function`` is 0, the result is NaN times ``anchor(x)``.
@@ -143,22 +148,25 @@ def arrays_in_result(found: dict[str, Any]) -> Any:
 
 @hooks(ELEMENTWISE, "_chandrupatla", always=True)
 def root_of_elements(*args: Any, **keywords: Any) -> Any:
-    """Return SciPy's result, with derivatives of the roots ``x`` but not of the function values."""
+    """Return SciPy's result of ``find_root``, with derivatives of the roots ``x``.
+
+    The function values at the roots get no derivatives.
+    """
     call = Call(ELEMENTWISE, "_chandrupatla", ("a", "b"), args, keywords)
-    if not call.is_ours():
+    if not call.has_arrays():
         return call.original(*args, **keywords)
-    found = arrays_in_result(call.on_values())
+    found = arrays_in_result(call.call_on_values())
     found.x = with_slope(found.x, newton(call.evaluate_at, found.x, call.evaluate_at))
     return found
 
 
 @hooks(ELEMENTWISE, "_chandrupatla_minimize", always=True)
 def minimum_of_elements(*args: Any, **keywords: Any) -> Any:
-    """Return SciPy's minima, differentiated as roots of the function's derivative."""
+    """Return SciPy's result of ``find_minimum``, differentiated as a root of the derivative."""
     call = Call(ELEMENTWISE, "_chandrupatla_minimize", ("x1", "x2", "x3"), args, keywords)
-    if not call.is_ours():
+    if not call.has_arrays():
         return call.original(*args, **keywords)
-    found = arrays_in_result(call.on_values())
+    found = arrays_in_result(call.call_on_values())
     found.x = with_slope(
         found.x, newton(lambda x: element_slope(call.evaluate_at, x), found.x, call.evaluate_at)
     )
@@ -166,25 +174,26 @@ def minimum_of_elements(*args: Any, **keywords: Any) -> Any:
     return found
 
 
-def bracket(name: str, *places: str) -> None:
-    """Attach a rule to SciPy's function ``name``, which searches a bracket of a root or minimum.
+def state_bracket(name: str, *places: str) -> None:
+    """Give SciPy's function ``name``, which searches a bracket of a root or minimum, a rule for Arrays.
 
-    The bracket is differentiated with respect to the starting points ``places``, and nothing else.
+    The bracket is differentiated only with respect to the starting points.  places : the names of the
+    parameters that are starting points.
     """
 
     @hooks(BRACKETS, name, always=True)
     def find_bracket(*args: Any, **keywords: Any) -> Any:
         call = Call(BRACKETS, name, places, args, keywords)
-        if not call.is_ours():
+        if not call.has_arrays():
             return call.original(*args, **keywords)
         if not has_array(call.starts.values()):
-            return call.on_values()
+            return call.call_on_values()
         starts = {key: x if x is None else asarray(x) for key, x in call.starts.items()}
         return call.original(call.function, **starts, **call.given)
 
 
-bracket("_bracket_root", "xl0", "xr0", "xmin", "xmax")
-bracket("_bracket_minimum", "xm0", "xl0", "xr0", "xmin", "xmax")
+state_bracket("_bracket_root", "xl0", "xr0", "xmin", "xmax")
+state_bracket("_bracket_minimum", "xm0", "xl0", "xr0", "xmin", "xmax")
 
 
 # --- the table ----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Rules for functions of pandas that would store Arrays as objects of unknown type.
+"""Make pandas store Arrays as columns of numbers, in place of columns of objects of unknown type.
 
 pandas tests for NumPy's classes where it makes a column of a list or scalar, looks values up, or tests
 for a mask.  With the rules, a list of losses becomes a column of numbers.  Arrays that a tape follows
@@ -46,7 +46,10 @@ def convert_column(result: Any, data: Any, dtype: Any, copy: bool) -> Any:
 
 @hooks(COLUMNS, "extract_array", dispatched=True)
 def keep_column(obj: Any, *options: Any, **keywords: Any) -> Any:
-    """Return a pandas column that holds the Array if a tape follows it; else call pandas' function."""
+    """Replace pandas' ``extract_array``: return a column that holds an Array, if a tape follows it.
+
+    Other objects are passed to pandas' function.
+    """
     if isinstance(obj, Array) and obj.ndim == 1 and is_followed(obj):
         return array_column(obj)
     return original(COLUMNS, "extract_array")(obj, *options, **keywords)
@@ -72,7 +75,10 @@ def find_values(comps: Any, values: Any) -> Any:
 
 @hooks(ALGORITHMS, "_ensure_data", always=True, dispatched=True)
 def values_to_compare(values: Any) -> Any:
-    """Return the values of a column of Arrays as NumPy data, for comparisons within the column."""
+    """Replace pandas' ``_ensure_data``: return the values of a column of Arrays as NumPy data.
+
+    pandas uses them only for comparisons within the column, so no derivative is lost.
+    """
     if is_array_column(values):
         return column_values(values)
     return pandas_original(ALGORITHMS, "_ensure_data")(values)
@@ -80,7 +86,7 @@ def values_to_compare(values: Any) -> Any:
 
 @hooks(INDEX, TARGET, always=True, dispatched=True)
 def values_to_look_up(index: Any) -> Any:
-    """Return the values of an index of Arrays as Python numbers, since Arrays cannot be hashed."""
+    """Return the values of a pandas index of Arrays as Python numbers, since Arrays cannot be hashed."""
     if is_array_column(index):
         return column_values(index).astype(object)
     return pandas_original(INDEX, TARGET)(index)
@@ -88,14 +94,21 @@ def values_to_look_up(index: Any) -> Any:
 
 @hooks(MERGE, "_factorize_keys", always=True, dispatched=True)
 def places_of_keys(left: Any, right: Any, *options: Any, **keywords: Any) -> Any:
-    """Match the keys of two tables by their values: a column of Arrays, say, and one of numbers."""
+    """Replace pandas' ``_factorize_keys``, for a merge of tables by a column that may hold Arrays.
+
+    left, right : the columns, which are matched by the values of their elements.
+    """
     keys = [column_values(x) if is_array_column(x) else x for x in (left, right)]
     return pandas_original(MERGE, "_factorize_keys")(*keys, *options, **keywords)
 
 
 @hooks(LARGEST, "SelectNSeries.compute", always=True, dispatched=True)
 def largest_elements(select: Any, method: str) -> Any:
-    """Return the largest or smallest elements of a column of Arrays, found by their values."""
+    """Return the largest or smallest elements of a column of Arrays, for ``nlargest`` of pandas.
+
+    select : the pandas object for this selection.  The elements are found by their values, and taken
+    from the column, so that a tape records the selection.
+    """
     compute, column = pandas_original(LARGEST, "SelectNSeries.compute"), select.obj
     if not is_array_column(column):
         return compute(select, method)
@@ -105,7 +118,11 @@ def largest_elements(select: Any, method: str) -> Any:
 
 @hooks(BLOCKS, "Block._split_op_result", dispatched=True)
 def split_columns(block: Any, result: Any) -> Any:
-    """Return pandas blocks for ``result``, an Array that an operator computed: a block for each row."""
+    """Return pandas blocks for ``result``, which an operator computed from the columns of ``block``.
+
+    If it is an Array that a tape follows, each of its rows becomes a block, since a column of Arrays has
+    one dimension.
+    """
     if not isinstance(result, Array):
         return original(BLOCKS, "Block._split_op_result")(block, result)
     if not is_followed(result):
@@ -120,7 +137,10 @@ def split_columns(block: Any, result: Any) -> Any:
 
 @hooks("pandas.core.apply", ROWS, always=True, dispatched=True)
 def build_rows(columns: Any, dtype: Any, cls: Any) -> Any:
-    """Return a function that makes the row at a position, without NumPy's array of Array objects."""
+    """Return a function from a position to that row of a table, for ``DataFrame.apply(axis=1)``.
+
+    For columns of Arrays it joins the row's elements to one Array; pandas would make objects of them.
+    """
     if not hasattr(dtype, "holds_array"):
         return pandas_original("pandas.core.apply", ROWS)(columns, dtype, cls)
     return lambda place: cls._from_sequence([column[place] for column in columns], dtype=dtype)
@@ -128,7 +148,10 @@ def build_rows(columns: Any, dtype: Any, cls: Any) -> Any:
 
 @hooks(MANAGERS, "BlockManager.as_array", always=True, dispatched=True)
 def values_of_frame(manager: Any, dtype: Any = None, *options: Any, **keywords: Any) -> Any:
-    """Return a table's values as an ndarray of objects, as pandas does for several columns of Arrays."""
+    """Return the values of a table with one column of Arrays as an ndarray of objects.
+
+    pandas does so for several columns of Arrays.
+    """
     if dtype is None and len(manager.blocks) == 1 and is_array_column(manager.blocks[0]):
         dtype = np.dtype(object)
     return pandas_original(MANAGERS, "BlockManager.as_array")(manager, dtype, *options, **keywords)
@@ -170,7 +193,7 @@ def is_number(x: object) -> bool:
 
 
 def is_followed(x: Array) -> bool:
-    """Return True for real or complex numbers that a tape follows."""
+    """Return True if a tape follows x, and x holds real or complex floating-point numbers."""
     value_id, _ = current(x)
     return x.dtype.kind in "fc" and any(value_id in tape.followed for tape in recorders())
 

@@ -1,4 +1,4 @@
-"""The functions of scipy.signal: filter design, recursive filters, correlations, resampling.
+"""Let scipy.signal work on Arrays: filter design, recursive filters, correlations, resampling.
 
 SciPy's Python code runs on Arrays unchanged.  Its compiled functions (``lfilter``, ``sosfilt``,
 ``upfirdn``, the correlations) need NumPy data: ops call them, and have rules for the derivatives.
@@ -25,7 +25,7 @@ from .._storage.storage import conjugate
 from .._util.array_types import Namespace, RawArray
 from .._util.errors import short_repr
 from ..ops.fft import fitted
-from ._borders import extend_lines, fold_lines, resized, window
+from ._borders import extend_lines, fold_lines, window, with_length
 from ._context import has_array
 from ._facades import SoftFloat, SoftFloatType, asarray, at_least_1d, no_rule
 from ._hooks import original_of
@@ -53,7 +53,7 @@ class DesignFloatType(SoftFloatType):
 
 
 class DesignFloat(SoftFloat, metaclass=DesignFloatType):
-    """A ``float`` for the module of filter design: a call with an Array returns an Array."""
+    """A replacement for ``float`` in SciPy's filter design: a call with an Array returns an Array."""
 
 
 replaces(DESIGN, "float", DesignFloat)
@@ -68,13 +68,13 @@ stands_in(DESIGN, "cmath", exp=arraytape.exp)
 
 @prepares(DESIGN, "iirfilter")
 def frequencies_as_array(given: dict[str, Any]) -> None:
-    """Convert the frequencies to an Array, because SciPy computes in their namespace."""
+    """Convert the frequencies ``Wn`` to an Array, because SciPy computes in their namespace."""
     given["Wn"] = asarray(given["Wn"])
 
 
 @hooks(DESIGN, "bilinear")
 def bilinear(b: ArrayInput, a: ArrayInput, fs: float = 1.0) -> Any:
-    """Return SciPy's coefficients with derivatives.
+    """Return the coefficients of SciPy's ``bilinear`` transform, with derivatives by a formula.
 
     SciPy computes with numpy.polynomial, which converts Arrays to NumPy data.
     """
@@ -104,7 +104,9 @@ def lfilter_joint(
     g: Cotangents, b: RawArray, a: RawArray, x: RawArray, zi: RawArray, y: RawArray, axis: int,
     xp: Namespace,
 ) -> tuple[Any, ...]:  # fmt: skip
-    g_y, g_z = (whole_part(part, like, axis, xp) for part, like in zip(g, (y, zi), strict=True))
+    g_y, g_z = (
+        cotangent_or_zeros(part, like, axis, xp) for part, like in zip(g, (y, zi), strict=True)
+    )
     x, y = xp.moveaxis(x, axis, -1), xp.moveaxis(y, axis, -1)
     to_b, to_a, by_x, by_z = filter_adjoint(g_y, g_z, b, a, x, y, xp)
     return (
@@ -116,9 +118,10 @@ def lfilter_joint(
 def filter_adjoint(
     g_y: RawArray, g_z: RawArray, b: RawArray, a: RawArray, x: RawArray, y: RawArray, xp: Namespace
 ) -> tuple[Any, ...]:
-    """Return the cotangents of b, a, x and the initial state, for any a[0].
+    """Return the cotangents of the arguments of ``lfilter``: b, a, x and the initial state.
 
     The first three are functions that compute the cotangent when it is needed.
+    g_y, g_z : the cotangents of the result y and of the final state.  Time is the last axis.
     """
     one, others, lead = b / a[0], a / a[0], conjugate(a[0], xp)
     by_b, by_a, by_x, by_z = recursion_adjoint(g_y, g_z, one, others, x, y, xp)
@@ -137,8 +140,11 @@ def filter_adjoint(
     return to_numerator, to_denominator, by_x, by_z
 
 
-def whole_part(g: RawArray | None, like: RawArray, axis: int, xp: Namespace) -> Any:
-    """Return a result's cotangent with ``axis`` moved to the end; zeros if the result is unused."""
+def cotangent_or_zeros(g: RawArray | None, like: RawArray, axis: int, xp: Namespace) -> Any:
+    """Return the cotangent g of a result, with ``axis`` moved to the end; zeros if g is None.
+
+    like : the result, whose cotangent is None if no op used it.
+    """
     if g is None or tuple(g.shape) != tuple(like.shape):
         g = xp.zeros(like.shape, dtype=like.dtype, device=like.device)
     return xp.moveaxis(g, axis, -1)
@@ -147,7 +153,10 @@ def whole_part(g: RawArray | None, like: RawArray, axis: int, xp: Namespace) -> 
 def recursion_adjoint(
     g_y: RawArray, g_z: RawArray, b: RawArray, a: RawArray, x: RawArray, y: RawArray, xp: Namespace
 ) -> tuple[Any, ...]:
-    """Return the same results as ``filter_adjoint``, for the case a[0] = 1."""
+    """Return the cotangents of b, a, x and the initial state of ``lfilter``, if a[0] is 1.
+
+    Arguments and results are those of ``filter_adjoint``, which serves any a[0].
+    """
     length, order = x.shape[-1], g_z.shape[-1]
     whole = xp.concat([g_y, g_z], axis=-1)
     if a.shape[0] > 1:
@@ -169,9 +178,9 @@ def recursion_adjoint(
 
 
 def poles(a: RawArray, x: RawArray, given: int, xp: Namespace) -> Any:
-    """Return y with y[n] = x[n] - sum of a[k] y[n - k] over k > 0, as from ``lfilter(1, a, x)``.
+    """Apply a filter that has only poles: y[n] = x[n] - sum of a[k] y[n - k] over k > 0.
 
-    The first ``given`` elements of y are those of x.
+    Time is the last axis.  given : the number of first elements of y that are those of x, unfiltered.
     """
     one = xp.ones((1,), dtype=x.dtype, device=x.device)
     start, rest = x[..., :given], x[..., given:]
@@ -206,7 +215,7 @@ def lfilter(
             f"{b.shape}, {a.shape} and {x.shape}"
         )
     order = max(b.shape[0], a.shape[0]) - 1
-    shape = resized(x.shape, axis, order)
+    shape = with_length(x.shape, axis, order)
     if zi is None:
         dtype = arraytape.result_type(b, a, x)
         start = arraytape.zeros(shape, dtype=dtype, device=x.device)
@@ -246,12 +255,13 @@ def lfiltic(b: ArrayInput, a: ArrayInput, y: ArrayInput, x: ArrayInput | None = 
 def sosfilt_joint(
     g: Cotangents, sos: RawArray, x: RawArray, zi: RawArray, axis: int, xp: Namespace
 ) -> tuple[Any, ...]:
-    """Return the cotangents of sos, x and zi: pass g through the sections, from the last to the first.
+    """Return the cotangents of sos, x and zi of ``sosfilt``, from the last section to the first.
 
-    The rule holds for any a[0], although SciPy accepts only 1.
+    g : the cotangents of the filtered signal and of the final state.  The rule holds for any a[0],
+    although SciPy accepts only 1.
     """
     of_state = axis % len(x.shape) + 1
-    g_y, g_z = whole_part(g[0], x, axis, xp), whole_part(g[1], zi, of_state, xp)
+    g_y, g_z = cotangent_or_zeros(g[0], x, axis, xp), cotangent_or_zeros(g[1], zi, of_state, xp)
     given = xp.moveaxis(zi, of_state, -1)
     signals = [xp.moveaxis(x, axis, -1)]
     for s in range(sos.shape[0]):
@@ -285,7 +295,7 @@ sosfilt_op = library_op(
 def sosfilt(sos: ArrayInput, x: ArrayInput, axis: int = -1, zi: ArrayInput | None = None) -> Any:
     sos, x = asarray(sos), asarray(x)
     if zi is None:
-        shape = (sos.shape[0], *resized(x.shape, axis, 2))
+        shape = (sos.shape[0], *with_length(x.shape, axis, 2))
         start = arraytape.zeros(shape, dtype=arraytape.result_type(sos, x), device=x.device)
     else:
         start = asarray(zi)
@@ -302,10 +312,10 @@ VALID, SAME, FULL = range(3)
 def whole_correlation(
     g: RawArray, sizes1: Shape, sizes2: Shape, part: int, flips: int, xp: Namespace
 ) -> Any:
-    """Return the cotangent of the full correlation: g, surrounded by zeros.
+    """Return the cotangent of the full correlation of x1 and x2: g, surrounded by zeros.
 
-    g : the cotangent of the part that SciPy returned.  part : VALID, SAME or FULL.
-    sizes1, sizes2 : shapes of x1 and x2.  flips : 0 for correlate2d, 1 for the other functions.
+    g : the cotangent of the part of it that SciPy returned.  part : that part, VALID, SAME or FULL.
+    sizes1, sizes2 : the shapes of x1 and x2.  flips : 0 for correlate2d, 1 for the other functions.
     """
     pairs = [*zip(sizes1, sizes2, strict=True)]
     first = [{FULL: 0, SAME: (m - flips) // 2, VALID: m - 1}[part] for _, m in pairs]
@@ -326,7 +336,7 @@ def reverse(x: RawArray, xp: Namespace) -> Any:
 
 
 def correlated(x1: RawArray, x2: RawArray, xp: Namespace) -> Any:
-    """Return the "valid" part of the correlation of x1 and x2, after their conversion to one dtype."""
+    """Return the "valid" part of the correlation of x1 and x2, which are converted to one dtype."""
     dtype = xp.result_type(x1, x2)
     return correlate_op(xp.astype(x1, dtype, copy=False), xp.astype(x2, dtype, copy=False))
 
@@ -391,7 +401,7 @@ plane_op = library_op(
 
 
 def of_one_dtype(*arrays: Any) -> list[Any]:
-    """Return the arguments as Arrays of their common dtype, which SciPy's C function requires."""
+    """Return the arguments as Arrays of one dtype, as SciPy's C function requires."""
     given = [asarray(x) for x in arrays]
     dtype = arraytape.result_type(*given)
     return [arraytape.astype(x, dtype, copy=False) for x in given]
@@ -409,14 +419,17 @@ stands_in(
 def choose_conv_method(
     in1: ArrayInput, in2: ArrayInput, mode: str = "full", measure: bool = False
 ) -> Any:
-    """Return SciPy's choice of a method for zeros, because the values of floats do not affect it."""
+    """Return SciPy's choice between "direct" and "fft", without a conversion of the Arrays' values.
+
+    The choice depends on shapes and dtypes, and on values only for integers.
+    """
     return original_of(scipy.signal._signaltools.choose_conv_method)(
         *[without_values(x) for x in (in1, in2)], mode, measure
     )
 
 
 def without_values(x: ArrayInput) -> Any:
-    """Return NumPy data of an Array's shape and dtype: zeros for floats, integers as they are."""
+    """Return NumPy data of the shape and dtype of x: zeros for floats, the values for integers."""
     x = asarray(x)
     return np.zeros(x.shape, x.dtype) if x.dtype.kind in "fc" else plain_data(x)
 
@@ -436,7 +449,7 @@ def fft_helper(
     x: Any, win: Array | NumpyData, detrend_func: Function, nperseg: int, noverlap: int, nfft: int,
     sides: str,
 ) -> Any:  # fmt: skip
-    """Return the Fourier transforms of the windows.
+    """Return the Fourier transforms of overlapping segments of x, in place of SciPy's ``_fft_helper``.
 
     SciPy's function makes a writable strided view, which Arrays do not have.
     """
@@ -456,7 +469,10 @@ def upfirdn_filter(
     g: RawArray, h: RawArray, x: RawArray, shape: Shape, up: int, down: int, axis: int, mode: str,
     cval: complex, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of h, where y[i] = sum over n of h[i * down - n * up] x[n]."""
+    """Return the cotangent of the filter h of ``upfirdn``, given g, that of the result y.
+
+    y[i] is the sum over n of h[i * down - n * up] x[n].  shape : that of h.
+    """
     if mode != "constant" or np.any(cval != 0):
         raise no_rule(
             "scipy.signal.upfirdn", f"an Array as the filter h and mode={short_repr(mode)}"
@@ -484,7 +500,7 @@ def upfirdn_signal(
     back = upfirdn_op(reverse(h, xp), g, down, 1, axis)
     lines = (slice(None),) * axis
     back = back[(*lines, slice(h.shape[0] - 1, None, up))][(*lines, slice(0, length))]
-    return fitted(back, resized(back.shape, axis, length), axis, xp)
+    return fitted(back, with_length(back.shape, axis, length), axis, xp)
 
 
 upfirdn_op = library_op(

@@ -1,4 +1,4 @@
-"""Rules that let scikit-learn's metrics return Arrays, so that they can be differentiated.
+"""Let scikit-learn's metrics return Arrays, so that they can be differentiated.
 
 With ``array_api_dispatch=True`` scikit-learn computes metrics on Arrays, but ends with ``float(...)``,
 which would lose the derivative.
@@ -23,7 +23,10 @@ for module in (
 
 
 def with_arrays(given: dict[str, Any]) -> None:
-    """Convert NumPy data to Arrays, because scikit-learn converts y_true to the kind of y_pred."""
+    """Convert y_true and y_pred to Arrays if they are NumPy data.
+
+    Otherwise scikit-learn would convert an Array y_true to NumPy data if y_pred is NumPy data.
+    """
     for name in ("y_true", "y_pred"):
         if isinstance(given.get(name), np.ndarray) and given[name].dtype.kind in "fiu":
             given[name] = arraytape.asarray(given[name])

@@ -1,4 +1,4 @@
-"""Refusals of scipy.sparse.linalg's solvers, which raise TypeError for Arrays.
+"""Make the solvers of scipy.sparse.linalg raise TypeError for Arrays, because they have no derivative.
 
 ``implicit.linear_solve`` solves a system whose matrix is a function of Arrays.  Sparse matrices
 themselves hold NumPy data.

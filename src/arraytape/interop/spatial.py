@@ -1,4 +1,4 @@
-"""Rules of scipy.spatial's distances: SciPy computes the values, formulas give the derivatives."""
+"""Differentiate scipy.spatial's distances: SciPy computes the values, formulas give the derivatives."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import arraytape
 
 from .._array.array import Array
 from .._util.errors import short_repr
-from ._borders import into
+from ._borders import compute_into
 from ._facades import asarray, float_asarray, no_rule
 from ._ops import library_op
 from ._plain import ArrayInput, NumpyData, plain_data
@@ -96,7 +96,10 @@ def jensenshannon(u: Array, v: Array, w: Array | None, base: float | None = None
 
 
 def normalised(x: Array) -> Any:
-    """Return x / sum(x).  The sum is a constant where x is 0, because 0 * inf would be NaN."""
+    """Return x / sum(x).
+
+    For elements that are 0 the sum counts as a constant, because 0 * inf would be NaN.
+    """
     whole = arraytape.sum(x, axis=-1, keepdims=True)
     return arraytape.where(x == 0, x / arraytape.stop_gradient(whole), x / whole)
 
@@ -138,13 +141,14 @@ def metric_name(metric: str | Callable[..., Any]) -> str | None:
     return None if info is None else str(info.canonical_name)
 
 
-def slope_of(
+def distance_by_formula(
     name: str, u: ArrayInput, v: ArrayInput, samples: Any, options: dict[str, Any],
     formulas: dict[str, Function] = FORMULAS,
 ) -> Any:  # fmt: skip
-    """Return the distances of u and v by the metric's formula, for their derivatives.
+    """Compute the distances of u and v on Arrays, for their derivatives.
 
-    samples : data from which the defaults of V and VI are computed.  options : options of the metric.
+    name : the metric.  u, v : points, with coordinates on the last axis.  samples : the data from which
+    the defaults of V and VI are computed.  options : options of the metric.
     """
     if name not in FORMULAS:
         raise no_rule(
@@ -164,7 +168,7 @@ def slope_of(
 
 
 def has_floats(*values: Any) -> bool:
-    """Return True if an array among values has a floating or complex dtype."""
+    """Return True if an array among ``values`` has a floating or complex dtype."""
     return any(asarray(x).dtype.kind in "fc" for x in values if isinstance(x, Array | np.ndarray))
 
 
@@ -187,13 +191,13 @@ def cdist(
         rows = [
             arraytape.stack([asarray(metric(u, v, **options), np.float64) for v in b]) for u in a
         ]
-        return into(out, lambda dtype: arraytape.stack(rows))
+        return compute_into(out, lambda dtype: arraytape.stack(rows))
     value = cdist_value(a, b, name, raw_options(options))
     if has_floats(a, b, *options.values()):
         samples = arraytape.concat([a, b])
-        formula = slope_of(name, a[:, None, :], b[None, :, :], samples, options)
+        formula = distance_by_formula(name, a[:, None, :], b[None, :, :], samples, options)
         value = with_slope(value, formula)
-    return into(out, lambda dtype: value)
+    return compute_into(out, lambda dtype: value)
 
 
 @hooks("scipy.spatial.distance", "pdist")
@@ -209,11 +213,11 @@ def pdist(
             asarray(metric(x[i], x[j], **options), np.float64)
             for i, j in zip(first.tolist(), second.tolist(), strict=True)
         ]
-        return into(out, lambda dtype: arraytape.stack(pairs))
+        return compute_into(out, lambda dtype: arraytape.stack(pairs))
     value = pdist_value(x, name, raw_options(options))
     if has_floats(x, *options.values()):
-        value = with_slope(value, slope_of(name, x[first], x[second], x, options))
-    return into(out, lambda dtype: value)
+        value = with_slope(value, distance_by_formula(name, x[first], x[second], x, options))
+    return compute_into(out, lambda dtype: value)
 
 
 # --- distances of two vectors, and squareform --------------------------------------------------------
@@ -241,7 +245,7 @@ def state_vector_metric(name: str) -> None:
         given.pop("keepdims", None)
         formula = FORMULAS if given.pop("centered", True) else {name: cosine}
         u, v = (arraytape.moveaxis(x, axis, -1) for x in (u, v))
-        found = slope_of(name, u, v, None, given, formula)
+        found = distance_by_formula(name, u, v, None, given, formula)
         return with_slope(value, arraytape.reshape(found, value.shape))
 
 

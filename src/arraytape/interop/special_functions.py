@@ -1,4 +1,4 @@
-"""Replacements for functions of scipy.special that convert Arrays to NumPy without a derivative."""
+"""Replace functions of scipy.special that would convert Arrays to NumPy data, without a derivative."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ special_value = library_op("scipy.special", special_forward, word="nondifferenti
 
 
 def counterpart(name: str) -> Callable[..., Any]:
-    """Return a function that calls xp.special's ``name``, or SciPy's if ``exact=True``."""
+    """Return a replacement for SciPy's function ``name`` that calls the function of ``xp.special``.
+
+    With ``exact=True`` it calls SciPy's own function.
+    """
 
     def call_counterpart(*args: Any, **keywords: Any) -> Any:
         import scipy.special
@@ -64,7 +67,10 @@ for _module, _names in COUNTERPARTS.items():
 # advise the use of interop.
 @hooks("scipy.special._multiufuncs", "MultiUFunc.__call__", refuses=True)
 def multi_ufunc(function: Any, *args: Any, **keywords: Any) -> Any:
-    """Compute ``sph_harm_y`` by xp.special's op, because SciPy would convert Arrays to NumPy data."""
+    """Replace the call of a multi-ufunc such as ``sph_harm_y``, which converts Arrays to NumPy data.
+
+    ``sph_harm_y`` is computed by the op of ``xp.special``, others by SciPy.
+    """
     if function.__name__ == "sph_harm_y" and not keywords.get("diff_n"):
         return arraytape.special.sph_harm_y(*args)
     return original_of(type(function).__call__)(function, *args, **keywords)

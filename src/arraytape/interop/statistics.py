@@ -1,4 +1,4 @@
-"""The tests, correlations and regressions of scipy.stats.
+"""Let the tests, correlations and regressions of scipy.stats work on Arrays.
 
 Most are SciPy's own NumPy code, run on Arrays.  Compiled functions of ranks are called with NumPy data,
 because ranks are piecewise constant, so that the derivative is 0.  Other compiled functions have
@@ -37,8 +37,11 @@ for _module in (COMMON, MORE, *[f"scipy.stats.{name}" for name in (
 
 
 # --- compiled functions ---------------------------------------------------------------------------
-def of_ranks(name: str) -> None:
-    """Make a compiled function of ranks accept Arrays: pass their values, and return no derivative."""
+def accept_arrays_for_ranks(name: str) -> None:
+    """Make a compiled function of scipy.stats accept Arrays, by passing their values as NumPy data.
+
+    Its result depends on ranks, so it has the derivative 0.
+    """
 
     def call_on_values(*args: Any) -> Any:
         from scipy.stats import _stats
@@ -49,7 +52,7 @@ def of_ranks(name: str) -> None:
 
 
 for _name in ("_kendall_dis", "_toint64", "_weightedrankedtau"):
-    of_ranks(_name)
+    accept_arrays_for_ranks(_name)
 # From SciPy 1.18 on, shapiro and siegelslopes are array-API code, which runs on Arrays unchanged.
 if not hasattr(sys.modules[MORE], "_swilk"):
     refused_functions("scipy.stats.shapiro", "scipy.stats.siegelslopes")
@@ -57,7 +60,7 @@ if not hasattr(sys.modules[MORE], "_swilk"):
 
 @hooks(COMMON, "kendalltau")
 def kendalltau(x: ArrayInput, y: ArrayInput, **options: Any) -> Any:
-    """Run SciPy's function on constants, because the result, a function of ranks, has the derivative 0.
+    """Run SciPy's ``kendalltau`` on Arrays that no tape follows: a function of ranks has derivative 0.
 
     SciPy 1.18 converts Arrays to NumPy data, and a tape would report that as an untracked conversion.
     """
@@ -67,9 +70,9 @@ def kendalltau(x: ArrayInput, y: ArrayInput, **options: Any) -> Any:
 
 @hooks(COMMON, "_cdf_distance")
 def cdf_distance(p: float, *samples: Any) -> Any:
-    """Return SciPy's distance of two samples with the derivatives of ``distance_of_steps``.
+    """Return SciPy's distance of two samples, as for ``wasserstein_distance``, with other derivatives.
 
-    SciPy's own code would give the whole derivative of equal samples to one of them.
+    SciPy's own code would give the whole derivative of equal elements to one of them.
     """
     given: list[Any] = [
         x if x is None else asarray(x, np.float64) for x in (*samples, None, None)[:4]
@@ -81,12 +84,12 @@ def cdf_distance(p: float, *samples: Any) -> Any:
 def distance_of_steps(
     p: float, u: Array, v: Array, u_weights: Array | None, v_weights: Array | None
 ) -> Array:
-    """Return the integral of abs(U - V) ** p to the power of 1 / p.
+    """Compute the distance of two samples: the integral of abs(U - V) ** p, to the power of 1 / p.
 
-    U and V are the empirical distribution functions of the samples u and v.  Equal samples get equal
-    shares of the derivative, as equal elements do in a maximum.
+    U and V are the empirical distribution functions of the samples u and v.  Equal elements get equal
+    shares of the derivative, as in a maximum.
     """
-    values = xp.concat([of_ties(u, u_weights), of_ties(v, v_weights)])
+    values = xp.concat([share_among_ties(u, u_weights), share_among_ties(v, v_weights)])
     order = np.argsort(plain_data(values), kind="stable")
     widths = xp.diff(values[order])
     from_u = np.arange(len(order)) < u.shape[0]
@@ -102,8 +105,11 @@ def distance_of_steps(
     return xp.where(some, xp.where(some, whole, 1.0) ** (1.0 / p), 0.0)
 
 
-def of_ties(x: Array, weights: Array | None) -> Any:
-    """Return x as weighted means of equal elements, so that equal elements share the derivative."""
+def share_among_ties(x: Array, weights: Array | None) -> Any:
+    """Return the sample x with each element replaced by the weighted mean of all elements equal to it.
+
+    The values stay the same, but equal elements share the derivative.
+    """
     _, group = np.unique(plain_data(x), return_inverse=True)
     share = np.ones(len(group)) if weights is None else plain_data(weights)
     total = np.bincount(group, share)[group]
@@ -114,9 +120,10 @@ def of_ties(x: Array, weights: Array | None) -> Any:
 
 
 class Estimate:
-    """A replacement of a compiled function of ``gaussian_kde``: the sum of kernels, or its logarithm.
+    """A replacement for a compiled function of ``gaussian_kde``: the sum of kernels, or its logarithm.
 
-    SciPy selects the function for a C type by an index: ``gaussian_kernel_estimate["double"](...)``.
+    name : the function.  SciPy selects its variant for a C type by an index:
+    ``gaussian_kernel_estimate["double"](...)``.
     """
 
     def __init__(self, name: str) -> None:
@@ -143,9 +150,10 @@ class Estimate:
 
 
 def log_of_estimate(points: Array, values: Array, xi: Array, factor: Array) -> Any:
-    """Return the logarithm of a sum of Gaussian kernels at xi: Silverman 1986, eq. 4.7.
+    """Compute the logarithm of a kernel density estimate on Arrays: Silverman 1986, eq. 4.7.
 
-    The inverse of ``factor``, the Cholesky factor of the kernels' covariance, whitens the points.
+    points : the centers of the kernels.  values : their weights.  xi : the points of evaluation.
+    factor : the Cholesky factor of the kernels' covariance, whose inverse whitens the points.
     """
     white = xp.linalg.inv(factor)
     squares = ((xi @ white.T)[:, None, :] - (points @ white.T)[None, :, :]) ** 2
@@ -185,7 +193,7 @@ def yeojohnson_transform(x: ArrayInput, lmbda: ArrayInput, **namespace: Any) -> 
     return with_slope(value, yeo_johnson_transform(x, float_asarray(lmbda)))
 
 
-def by_lambda(name: str, formula: Callable[..., Array]) -> None:
+def replace_likelihood_slope(name: str, formula: Callable[..., Array]) -> None:
     """Replace the derivatives of SciPy's log-likelihood ``name`` by those of ``formula``.
 
     SciPy's code has a branch for special values of lambda, whose derivative is wrong.
@@ -205,14 +213,17 @@ def by_lambda(name: str, formula: Callable[..., Array]) -> None:
         return with_slope(value, formula(float_asarray(lmb), float_asarray(data), **how))
 
 
-by_lambda("boxcox_llf", box_cox)
-by_lambda("yeojohnson_llf", yeo_johnson)
+replace_likelihood_slope("boxcox_llf", box_cox)
+replace_likelihood_slope("yeojohnson_llf", yeo_johnson)
 
 
 def most_likely(
     name: str, x: ArrayInput, likelihood: Callable[[Array, Array], Array], options: dict[str, Any]
 ) -> Any:
-    """Return SciPy's lambda, with the derivatives of the lambda at which the likelihood is greatest."""
+    """Return the lambda that SciPy's function ``name`` finds, with derivatives with respect to x.
+
+    The derivatives are those of the lambda at which ``likelihood(lambda, x)`` is greatest.
+    """
     x = asarray(x, np.float64)
     if options.get("nan_policy") == "omit":
         x = x[~np.isnan(plain_data(x))]

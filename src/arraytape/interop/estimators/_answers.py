@@ -1,4 +1,4 @@
-"""Methods of fitted estimators that end in compiled code, with the derivatives of a formula.
+"""Give methods of fitted estimators that end in compiled code the derivatives of a formula.
 
     @answers("sklearn.cluster._kmeans", "_BaseKMeans.score")
     def k_means_score(model, given): ...
@@ -26,10 +26,11 @@ Formula = Callable[[Any, Mapping[str, Any]], Any]
 
 
 def answers(module: str, *methods: str) -> Callable[[Formula], Formula]:
-    """Return a decorator for a function from which the results of these methods get their derivatives.
+    """Return a decorator: the decorated function gives the results of methods their derivatives.
 
-    The function gets the estimator and a dict of the method's arguments.  It returns an Array, or a
-    tuple of Arrays if the method returns several results.  None stands for a result without derivative.
+    module, methods : the methods of scikit-learn, such as "NMF.transform".  The decorated function gets
+    the estimator and a dict of the method's arguments.  It returns an Array, or a tuple of Arrays if the
+    method returns several results.  None stands for a result without derivative.
     """
 
     def declare_answer(formula: Formula) -> Formula:
@@ -55,7 +56,10 @@ def answering(module: str, name: str, formula: Formula) -> Function:
 
 
 def connect_answers(value: Any, formula: Any) -> Any:
-    """Return the library's values with the derivatives of the formulas; None leaves a value as it is."""
+    """Return scikit-learn's result with the derivatives of ``formula``, an Array or a tuple of Arrays.
+
+    Where the formula is None, the result stays as it is.
+    """
     if formula is None:
         return value
     if isinstance(formula, tuple):

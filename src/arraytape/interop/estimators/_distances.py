@@ -1,4 +1,4 @@
-"""Distances between samples, and the weights of samples as functions of them."""
+"""Compute distances between samples, and the weights of neighbors as functions of the distances."""
 
 from __future__ import annotations
 
@@ -13,14 +13,18 @@ from .._plain import NumpyData, plain_data
 
 
 def distances(X: Array, Y: Array) -> Array:
-    """Return Euclidean distances, shaped (samples, samples of Y); at distance 0 the gradient is 0."""
+    """Return the Euclidean distances of the rows of X and Y, shaped (rows of X, rows of Y).
+
+    At distance 0 the gradient is 0.
+    """
     return xp.linalg.vector_norm(X[:, None, :] - Y[None, :, :], axis=-1)
 
 
 def weights_by_distance(model: BaseEstimator, distances: Array, near: NumpyData) -> Array:
-    """Return the weights for ``model.weights``, "uniform" or "distance", shaped (queries, samples).
+    """Return the weight of each sample for each query, as the estimator's option ``weights`` says.
 
-    near : bool mask of the same shape, True for the neighbors of a query; other samples weigh 0.
+    ``model.weights`` is "uniform" or "distance".  distances : shaped (queries, samples), as the result.
+    near : a mask of this shape, True for the neighbors of a query.  Other samples have the weight 0.
     """
     if callable(model.weights):
         raise TypeError(

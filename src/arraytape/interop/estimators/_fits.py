@@ -1,4 +1,4 @@
-"""Fits on Arrays: scikit-learn's own fit of NumPy data, whose results get derivatives.
+"""Differentiate the fits of scikit-learn's estimators: fit NumPy data, then give results derivatives.
 
     @connects_fit("sklearn.linear_model._glm.glm", "_GeneralizedLinearRegressor")
     def generalized_linear(fit: Fit) -> dict[str, Array]: ...
@@ -59,6 +59,7 @@ class Fit:
     def fit_twin(self, original: Function, bound: inspect.BoundArguments) -> None:
         """Fit ``twin``, a copy of the estimator without Arrays, to NumPy data, and store ``result``.
 
+        original : scikit-learn's method.  bound : the user's arguments, which may be Arrays.
         The data are copied first, because a fit with ``copy_X=False`` writes into them.
         """
         self.given = {
@@ -71,7 +72,10 @@ class Fit:
             self.result = original(self.twin, *args, **keywords)
 
     def float_data(self, name: str) -> Array:
-        """Return an argument as a dense float64 Array."""
+        """Return the argument ``name`` of the fit, such as "X", as a dense float64 Array.
+
+        The derivative rule of the fit has to use it, see ``asked``.
+        """
         self.asked.add(name)
         value = self.given[name]
         if hasattr(value, "toarray"):
@@ -79,18 +83,19 @@ class Fit:
         return as_float(value)
 
     def parameter(self, name: str) -> Array:
-        """Return a parameter of the estimator as a float64 Array."""
+        """Return the parameter ``name`` of the estimator, such as "alpha", as a float64 Array."""
         self.asked.add(name)
         return as_float(getattr(self.estimator, name))
 
     def sample_weights(self) -> Array:
+        """Return the weight of each sample, 1.0 if the fit got no ``sample_weight``."""
         self.asked.add("sample_weight")
         X, weights = self.given["X"], self.given.get("sample_weight")
         given = as_float(1.0 if weights is None else weights)
         return arraytape.broadcast_to(given, (X.shape[0] if hasattr(X, "shape") else len(X),))
 
     def labels(self, name: str = "y") -> Any:
-        """Return an argument, such as labels, as NumPy data: it gets no derivative."""
+        """Return the argument ``name``, such as class labels, as NumPy data without a derivative."""
         self.asked.add(name)
         return np.asarray(detached(self.given[name]))
 
@@ -116,7 +121,7 @@ class Fit:
         ]
         connected = {*connected, *parameters, *chosen}
         if not parameters.get("fit_intercept", True):
-            connected.add("intercept_")  # which is 0
+            connected.add("intercept_")  # the constant 0
         return {
             name: result_without_rule(f"{self.name}.{name}", value, arrays)
             for name, value in vars(self.twin).items()
@@ -181,10 +186,11 @@ def connects_fit(
     module: str, *classes: str, method: str = "fit", examine: Examine | None = None,
     ignores: Iterable[str] = (), result: Result | None = None, refuses: bool = False,
 ) -> Callable[[Connect], Connect]:  # fmt: skip
-    """Return a decorator for a function of a Fit that returns fitted attributes (see Statement.connect).
+    """Return a decorator: the decorated function computes the attributes of a fit on Arrays.
 
-    The decorator hooks ``method`` of each class.  The hook runs scikit-learn's fit and then the
-    decorated function.  For examine, ignores and result see Statement.
+    It gets a Fit, and returns a dict of fitted attributes.  The attributes get its derivatives, and keep
+    scikit-learn's values.  module, classes, method : the methods of scikit-learn that are
+    differentiated.  For examine, ignores and result see Statement.
     """
 
     def declare_fit(connect: Connect) -> Connect:
@@ -211,6 +217,11 @@ def refuses(module: str, *classes: str, why: str, instead: str = "", method: str
 
 
 def entering(module: str, name: str, method: str) -> Function:
+    """Return the function that runs in place of a fit, the method ``method`` of the class ``name``.
+
+    On Arrays it runs the Statement for the class, else scikit-learn's code.
+    """
+
     def fit_or_run(estimator: Any, *args: Any, **keywords: Any) -> Any:
         function = original(module, f"{name}.{method}")
         statement = statement_of(type(estimator), method)
@@ -240,7 +251,10 @@ def estimator_parameters(estimator: Any) -> list[Any]:
 
 # --- the twin -----------------------------------------------------------------------------------------
 def detached(value: Any) -> Any:
-    """Return a value with writable NumPy data in place of Arrays, also in containers and estimators."""
+    """Return ``value`` with NumPy data in place of Arrays, also in containers, tables and estimators.
+
+    No tape follows the data, and scikit-learn may write to them.
+    """
     if isinstance(value, Array):
         data = np.array(arraytape.stop_gradient(value))
         return data.item() if data.ndim == 0 else data
@@ -261,16 +275,17 @@ def is_component(value: object) -> bool:
 
 
 def detached_object(thing: Any) -> Any:
-    """Return a copy of an object whose attributes hold NumPy data in place of Arrays."""
+    """Return a copy of an estimator or kernel, with NumPy data in place of Arrays in its attributes."""
     twin = object.__new__(type(thing))
     vars(twin).update({name: detached(value) for name, value in vars(thing).items()})
     return twin
 
 
 def take_over(estimator: Any, twin: Any, found: Mapping[str, Any]) -> None:
-    """Set the estimator's attributes to those of ``twin``, its fitted copy, and to ``found``.
+    """Give an estimator the attributes of ``twin``, its fitted copy, and the attributes ``found``.
 
-    Parameters keep their values, and other attributes of the estimator are deleted.
+    found : attributes with derivatives, by name; they replace those of ``twin``.  Parameters keep their
+    values, and other attributes of the estimator are deleted.
     """
     parameters = {*estimator.get_params(deep=False)}
     fitted = {name: value for name, value in vars(twin).items() if name not in parameters}
@@ -300,7 +315,10 @@ def nested_arrays(values: Iterable[Any]) -> list[Array]:
 
 
 def is_result(name: str, value: object) -> bool:
-    """Return True if a fitted attribute (``name_``) is public and holds floating-point numbers."""
+    """Return True if an attribute is a public result of a fit that may have a derivative.
+
+    Its name ends in "_" and does not begin so, and its value holds floating-point numbers.
+    """
     public = name[0] != "_" and name[-1] == "_"
     numbers = isinstance(value, np.ndarray | np.floating) and value.dtype.kind == "f"
     return public and (numbers or type(value) is float)
@@ -309,7 +327,8 @@ def is_result(name: str, value: object) -> bool:
 def result_without_rule(name: str, value: float | NumpyData, arrays: list[Array]) -> Array:
     """Return ``value`` as the result of an op on ``arrays`` that has no derivative rule.
 
-    A gradient that needs this result raises an error that contains ``name``.
+    A gradient that needs this result raises an error with the text ``name``; a constant would silently
+    give a wrong gradient.
     """
 
     def give_value(*_: Array) -> tuple[Array, None]:
@@ -322,7 +341,7 @@ def result_without_rule(name: str, value: float | NumpyData, arrays: list[Array]
 
 
 def connect(value: object, formula: T) -> T:
-    """Return scikit-learn's value with the derivatives of ``formula``.
+    """Return scikit-learn's ``value`` with the derivatives of ``formula``, which computes it on Arrays.
 
     A formula that is no Array is returned as it is.
     """
@@ -339,7 +358,7 @@ def connect(value: object, formula: T) -> T:
 
 
 def as_float(value: Any) -> Array:
-    """Return a float64 Array; the conversion of Arrays, also in lists, is recorded."""
+    """Convert data or a parameter to a float64 Array; tapes follow it if it is or holds an Array."""
     if isinstance(value, Array):
         return arraytape.astype(value, arraytape.float64, copy=False)
     if has_array([value]):

@@ -1,4 +1,4 @@
-"""One-hot columns of class labels, and the weights of classes and samples by ``class_weight``."""
+"""Compute one-hot columns of class labels, and weights by a classifier's option ``class_weight``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._fits import Fit, as_float
 
 
 def indicators(labels: NumpyData, groups: NumpyData) -> Any:
-    """Return 1 where a label equals the group, else 0, shaped (labels, groups)."""
+    """Return a matrix shaped (labels, groups), with 1 where a label equals the group, else 0."""
     return (labels[:, None] == groups).astype(np.float64)
 
 
@@ -24,10 +24,10 @@ def onehot(fit: Fit) -> Any:
 
 
 def weights_of_classes(fit: Fit, weights: Array | NumpyData | None = None) -> Array:
-    """Return the weight of each class according to the estimator's ``class_weight``.
+    """Return the weight of each class according to the estimator's option ``class_weight``.
 
-    With "balanced", all classes get the same total weight of samples; ``weights`` holds one weight
-    for each sample (default 1).
+    With "balanced", the weights make the total weight of all classes equal.
+    weights : the weight of each sample; None means 1.
     """
     given, classes = fit.estimator.class_weight, fit.twin.classes_
     fit.asked.add("class_weight")
@@ -42,5 +42,8 @@ def weights_of_classes(fit: Fit, weights: Array | NumpyData | None = None) -> Ar
 
 
 def class_weights(fit: Fit, weights: Array | None = None) -> Array:
-    """Return the weight of each sample's class, as ``weights_of_classes`` computes it."""
+    """Return for each sample the weight of its class, by the estimator's option ``class_weight``.
+
+    weights : the weight of each sample, which "balanced" uses; None means 1.
+    """
     return xp.matmul(xp.asarray(onehot(fit)), weights_of_classes(fit, weights))

@@ -1,4 +1,7 @@
-"""Losses of linear predictors for each sample, as functions of the target y and the predictor s."""
+"""The losses that scikit-learn's linear models minimise, for each sample.
+
+A loss is a function of the target y and the linear predictor s = X @ coef + intercept.
+"""
 
 from __future__ import annotations
 
@@ -36,13 +39,19 @@ def gamma(y: Array, s: Array) -> Any:
 
 
 def tweedie(y: Array, s: Array, power: Array) -> Any:
-    """Return half the deviance, up to a constant, where s is the logarithm of the mean (log link)."""
+    """Return half the Tweedie deviance, up to a constant, where s is the logarithm of the mean.
+
+    power : the exponent of the variance function, not 1 or 2.
+    """
     first, second = 1.0 - power, 2.0 - power
     return xp.exp(second * s) / second - y * xp.exp(first * s) / first
 
 
 def tweedie_identity(y: Array, s: Array, power: Array) -> Any:
-    """Return half the deviance, up to a constant, where s is the mean itself (identity link)."""
+    """Return half the Tweedie deviance, up to a constant, where s is the mean itself.
+
+    power : the exponent of the variance function, not 1 or 2.
+    """
     return s ** (2.0 - power) / (2.0 - power) - y * s ** (1.0 - power) / (1.0 - power)
 
 
@@ -52,5 +61,5 @@ def squared_hinge(y: Array, s: Array) -> Any:
 
 
 def squared_insensitive(y: Array, s: Array, epsilon: Array) -> Any:
-    """Return the square of the part of a residual that exceeds epsilon."""
+    """Return the squared epsilon-insensitive loss: the square of what abs(y - s) exceeds epsilon by."""
     return xp.maximum(xp.abs(y - s) - epsilon, xp.zeros_like(s)) ** 2

@@ -1,4 +1,4 @@
-"""The objective of nearly all linear models: a loss of X @ coef + intercept, with a penalty.
+"""Differentiate the minimum of nearly all linear models: a loss of X @ coef + intercept, and a penalty.
 
     sum(weight * loss(y, X @ coef' + intercept)) + l1 |coef| + l2 |coef|^2 / 2
 
@@ -31,6 +31,7 @@ EDGE = 1e-6
 class Penalised:
     """The objective that a linear model minimises: a weighted sum of losses, and penalties of coef.
 
+    name : the estimator's name, for messages.  X, y : the data.
     loss : function of y, X @ coef + intercept and ``extra``; returns the loss of each sample.
     weights : the factor of each sample's loss.
     l1, l2 : factors of the penalty, for each row of coef or for all.
@@ -55,9 +56,10 @@ class Penalised:
     extra: Sequence[Array] = ()
 
     def solve_parts(self, coef: NumpyData, intercept: NumpyData | None = None) -> Parts:
-        """Return coef and intercept as functions of the data.
+        """Return coef and intercept at the minimum, in a dict, as functions of the data.
 
-        coef, intercept : scikit-learn's solution; coef is shaped (outputs, features) or (features,).
+        coef, intercept : scikit-learn's solution, at which the search for the minimum begins.  coef is
+        shaped (outputs, features) or (features,).
         """
         start = {"coef": coef} if intercept is None else {"coef": coef, "intercept": intercept}
         held = self.chosen or self.positive or np.any(plain_data(self.l1))
@@ -89,9 +91,9 @@ class Penalised:
         return found
 
     def sizes(self, coef: Array, moves: NumpyData) -> Array:
-        """Return the sizes that l1 multiplies: abs(coef), or if ``groups`` the lengths of columns.
+        """Return the terms that l1 multiplies: abs(coef), or if ``groups`` the lengths of its columns.
 
-        moves : mask of the coefficients that are not 0; only their columns are measured.
+        moves : mask of the coefficients that are not held at 0; columns without any are left out.
         """
         if not self.groups:
             return xp.abs(coef)
@@ -100,7 +102,11 @@ class Penalised:
     def examine_active_set(
         self, smooth: Callable[..., Any], found: Parts, moves: NumpyData, theta: Sequence[Array]
     ) -> None:
-        """Raise NotASolution if a coefficient is about to become nonzero or 0."""
+        """Raise NotASolution if a coefficient is about to become nonzero or 0, where the fit has a kink.
+
+        smooth : the objective without the l1 penalty.  found : the solution.  moves : mask of the
+        coefficients that are not held at 0.  theta : the arguments of ``smooth`` after the solution.
+        """
         parts = {name: xp.stop_gradient(value) for name, value in found.items()}
         theta = [xp.stop_gradient(x) for x in theta]
         at_start = {**parts, "coef": xp.zeros_like(parts["coef"])}

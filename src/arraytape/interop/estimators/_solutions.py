@@ -1,6 +1,6 @@
-"""Derivatives of scikit-learn's solvers: minima and roots as functions of the data and parameters.
+"""Differentiate minima and roots that scikit-learn's solvers find, with respect to data and parameters.
 
-The fitted attributes of an estimator are called parts: a dict of named arrays.  scikit-learn's solver
+The unknowns of a fit are called parts: a dict of named arrays.  scikit-learn's solver
 stops before the exact solution; with LogisticRegression's default tolerance, the relative distance is
 1e-2.  The value stays scikit-learn's.  The derivative is taken at the exact solution, to which Newton's
 method goes from scikit-learn's result.  A result that is farther than ``FAR`` from the exact solution
@@ -33,9 +33,9 @@ OF_A_FIT = (
 
 
 class Packing:
-    """A bijection between named arrays and one vector of their free elements.
+    """A map from one vector to named arrays, whose free elements are the elements of the vector.
 
-    The elements that are not free are constants.
+    Solvers need such a vector.  The elements that are not free are constants.
 
     start : the arrays, as NumPy data.
     free : masks of the free elements by name; an array without a mask is free.

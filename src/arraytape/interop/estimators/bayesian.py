@@ -1,4 +1,4 @@
-"""The fits of BayesianRidge and ARDRegression.
+"""Differentiate the fits of BayesianRidge and ARDRegression.
 
 scikit-learn repeats updates of the precisions of noise and coefficients until they change little.  The
 derivatives here are those of the updates' fixed point.
@@ -45,10 +45,12 @@ def posterior(parts: Parts, X: Array, y: Array) -> Posterior:
     return Posterior(coef, sigma, alpha, precision)
 
 
-def updates(parts: Parts, X: Array, y: Array, count: Array, *priors: Array) -> list[Array]:
+def update_residuals(parts: Parts, X: Array, y: Array, count: Array, *priors: Array) -> list[Array]:
     """Return the residuals of the two update equations, which are 0 at the fixed point.
 
-    The first equation updates the precision of the coefficients, the second alpha.
+    The first equation updates the precision of the coefficients, the second alpha, that of the noise.
+    parts : the logarithms "alpha" and "lambda" of these precisions.  count : the sum of sample weights.
+    priors : the parameters of the estimator in PRIORS.
     """
     a1, a2, l1, l2 = priors
     now = posterior(parts, X, y)
@@ -85,7 +87,7 @@ def by_evidence(fit: Fit) -> Mapping[str, Any]:
         "lambda": np.log(np.asarray(twin.lambda_)[... if one else kept]),
     }
     theta = [scaled, target, xp.sum(weights), *map(fit.parameter, PRIORS)]
-    found = posterior(root_of_parts(updates, start, *theta, least=1.0), scaled, target)
+    found = posterior(root_of_parts(update_residuals, start, *theta, least=1.0), scaled, target)
     place = np.eye(X.shape[1])[:, kept]
     coef = xp.matmul(xp.asarray(place), found.coef)
     attributes = {

@@ -1,4 +1,4 @@
-"""Clusterings whose centers are means of the samples that the fit assigned to them.
+"""Differentiate clusterings whose centers are means of the samples that the fit assigned to them.
 
 The assignment of samples to clusters is piecewise constant, so that a center's derivative is that of the
 mean of its samples.
@@ -27,14 +27,18 @@ NEAR = 1e-6
 
 
 def members(labels: NumpyData, count: int) -> Array:
-    """Return a matrix (samples, clusters) with 1 where a sample belongs to a cluster, else 0."""
+    """Return a matrix shaped (samples, clusters), with 1 where a sample belongs to a cluster, else 0.
+
+    labels : the cluster of each sample.  count : the number of clusters.
+    """
     return xp.asarray(indicators(np.asarray(labels), np.arange(count)))
 
 
-def means(fit: Fit, X: Array, weights: Array) -> Array:
-    """Return the weighted means of the samples, one for each column of ``weights``.
+def cluster_means(fit: Fit, X: Array, weights: Array) -> Array:
+    """Return the centers of clusters as weighted means of the samples X.
 
-    Raise TypeError if they are not the centers that scikit-learn returned.
+    weights : shaped (samples, clusters).  Raise TypeError if the means are not the centers that
+    scikit-learn returned.
     """
     found = (xp.matrix_transpose(weights) @ X) / xp.sum(weights, axis=0)[:, None]
     found_data, centers = plain_data(found), fit.twin.cluster_centers_
@@ -49,7 +53,10 @@ def means(fit: Fit, X: Array, weights: Array) -> Array:
 
 
 def scatter(X: Array, centers: Array, labels: NumpyData, weights: Array) -> Array:
-    """Return the inertia: the weighted sum of the samples' squared distances to their centers."""
+    """Return the inertia: the weighted sum of the squared distances of the samples X to their centers.
+
+    labels : the cluster of each sample.
+    """
     return xp.sum(weights * xp.sum((X - centers[np.asarray(labels)]) ** 2, axis=1))
 
 
@@ -58,7 +65,7 @@ def scatter(X: Array, centers: Array, labels: NumpyData, weights: Array) -> Arra
 def k_means(fit: Fit) -> dict[str, Array]:
     X, weights, labels = fit.float_data("X"), fit.sample_weights(), fit.twin.labels_
     count = fit.twin.cluster_centers_.shape[0]
-    centers = means(fit, X, members(labels, count) * weights[:, None])
+    centers = cluster_means(fit, X, members(labels, count) * weights[:, None])
     return {"cluster_centers_": centers, "inertia_": scatter(X, centers, labels, weights)}
 
 
@@ -85,7 +92,7 @@ def transform(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
 
 @connects_fit("sklearn.cluster._mean_shift", "MeanShift", ignores=("y",))
 def mean_shift(fit: Fit) -> dict[str, Array]:
-    """Return each center as the mean of the samples within the bandwidth around it."""
+    """Return the centers of MeanShift, each the mean of the samples within the bandwidth around it."""
     from sklearn.cluster import estimate_bandwidth
 
     X = fit.float_data("X")
@@ -93,12 +100,12 @@ def mean_shift(fit: Fit) -> dict[str, Array]:
     bandwidth = estimate_bandwidth(data) if twin.bandwidth is None else twin.bandwidth
     apart = np.linalg.norm(data[:, None, :] - twin.cluster_centers_[None, :, :], axis=2)
     within = xp.asarray((apart <= bandwidth).astype(np.float64))
-    return {"cluster_centers_": means(fit, X, within)}
+    return {"cluster_centers_": cluster_means(fit, X, within)}
 
 
 @connects_fit("sklearn.cluster._affinity_propagation", "AffinityPropagation", ignores=("y",))
 def affinity_propagation(fit: Fit) -> dict[str, Array]:
-    """Return the centers, each of which is a sample."""
+    """Return the centers of AffinityPropagation, each of which is a sample."""
     X = fit.float_data("X")
     if fit.twin.affinity == "precomputed" or not hasattr(fit.twin, "cluster_centers_"):
         return {}
@@ -116,7 +123,7 @@ def agglomerative(fit: Fit) -> dict[str, Array]:
 
 @answers("sklearn.cluster._feature_agglomeration", "AgglomerationTransform.transform")
 def pooled(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
-    """Return for each sample the mean of the features in each cluster."""
+    """Return FeatureAgglomeration's result: for each sample the mean of each cluster of features."""
     if model.pooling_func is not np.mean:
         raise TypeError(
             f"FeatureAgglomeration.transform with pooling_func={model.pooling_func!r} has no derivative "

@@ -1,4 +1,4 @@
-"""The fit of GraphicalLasso, which scikit-learn computes by compiled coordinate descent.
+"""Differentiate the fit of GraphicalLasso, which scikit-learn computes by compiled code.
 
 The fit's derivative is that of the minimum of the objective over the nonzero elements of the precision.
 """
@@ -20,8 +20,10 @@ EDGE = 1e-6
 
 @connects_fit("sklearn.covariance._graph_lasso", "GraphicalLasso", ignores=("y",))
 def graphical_lasso(fit: Fit) -> dict[str, Array]:
-    """Minimise trace(sample @ precision) - log det(precision) + alpha sum |precision off the diagonal|.
+    """Return the attributes of GraphicalLasso: the precision matrix, the covariance and the mean.
 
+    The precision minimises
+    trace(sample @ precision) - log det(precision) + alpha sum |precision off the diagonal|.
     Elements of the precision that are 0 are held at 0.  Source: Friedman et al. 2008, "Sparse inverse
     covariance estimation", eq. 1.
     """

@@ -1,4 +1,4 @@
-"""DataFrames whose columns hold Arrays, as data and as results of scikit-learn's estimators."""
+"""Let scikit-learn's estimators accept and return DataFrames whose columns hold Arrays."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ def table_as_array(given: dict[str, Any]) -> None:
 
 @hooks("sklearn.utils._array_api", "_remove_non_arrays")
 def arrays_in_tables(*arrays: Any, **options: Any) -> Any:
-    """Call ``_remove_non_arrays`` with an Array of each table in place of the table.
+    """Call scikit-learn's ``_remove_non_arrays`` with an Array of each table in place of the table.
 
-    scikit-learn chooses the namespace by the result, and would ignore the table.
+    scikit-learn chooses the namespace by the arrays that this function returns, and would ignore a
+    table.
     """
     arrays = tuple([nested_arrays([x])[0] if holds_arrays(x) else x for x in arrays])
     return original("sklearn.utils._array_api", "_remove_non_arrays")(*arrays, **options)
@@ -38,7 +39,10 @@ def arrays_in_tables(*arrays: Any, **options: Any) -> Any:
 def table_of_arrays(
     adapter: Any, X_output: Any, X_original: Any, columns: Any, inplace: bool = True
 ) -> Any:
-    """Return a DataFrame of an Array's columns, as asked for by ``set_output("pandas")``."""
+    """Return a DataFrame whose columns hold those of an Array, for ``set_output("pandas")``.
+
+    X_output : the result of an estimator.  X_original : its input, whose index the table gets.
+    """
     from ..._dataframes.pandas_tables import frame_of_columns
 
     if isinstance(X_output, Array) and X_output.ndim == 2:

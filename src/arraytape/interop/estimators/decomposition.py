@@ -1,4 +1,4 @@
-"""The decompositions TruncatedSVD, NMF and SparsePCA, whose solvers convert Arrays to NumPy data.
+"""Differentiate TruncatedSVD, NMF and SparsePCA, whose solvers convert Arrays to NumPy data.
 
 TruncatedSVD is differentiated as the first singular vectors.  NMF is differentiated as the root of the
 objective's slope over the nonzero elements of its factors.
@@ -57,7 +57,10 @@ def truncated_svd(fit: Fit) -> dict[str, Array]:
 
 # --- NMF ----------------------------------------------------------------------------------------------
 def refuse_open_factors(model: BaseEstimator) -> None:
-    """Raise TypeError unless NMF has nonzero penalties, the solver "cd" and the Frobenius loss."""
+    """Raise TypeError unless the options of NMF determine its factors, so that they have derivatives.
+
+    They do with nonzero penalties, the solver "cd" and the Frobenius loss.
+    """
     penalties = (model.alpha_W, model.alpha_H)
     open_to_scale = 0.0 in (detached(model.alpha_W), detached(model.alpha_H))
     if open_to_scale or model.solver != "cd" or model.beta_loss not in ("frobenius", 2):
@@ -70,17 +73,20 @@ def refuse_open_factors(model: BaseEstimator) -> None:
 
 
 def penalties(model: BaseEstimator, alpha_W: Array, alpha_H: Array, shape: Shape) -> list[Array]:
-    """Return the four penalties of NMF, the factors of sum(W), sum(W**2) / 2, sum(H), sum(H**2) / 2."""
+    """Return the four penalties of NMF: the factors of sum(W), sum(W**2) / 2, sum(H), sum(H**2) / 2.
+
+    shape : that of the data X.
+    """
     samples, features = shape
     by_W, by_H = features * alpha_W, samples * alpha_H
     return [by_W * model.l1_ratio, by_W * (1.0 - model.l1_ratio),
             by_H * model.l1_ratio, by_H * (1.0 - model.l1_ratio)]  # fmt: skip
 
 
-def mixed(X: Array, H: Array, l1: Array, l2: Array, active: NumpyData) -> Array:
-    """Return the weights W that minimise NMF's objective for given H.
+def solve_weights(X: Array, H: Array, l1: Array, l2: Array, active: NumpyData) -> Array:
+    """Return the factor W of NMF that minimises the objective for a given factor H, where X is W @ H.
 
-    active : mask of the elements of W that are not 0.
+    l1, l2 : the penalties of W.  active : mask of the elements of W that are not 0.
     """
     count = H.shape[0]
     mask = xp.asarray(active.astype(np.float64))
@@ -103,7 +109,7 @@ def factors(model: BaseEstimator, fit: Fit) -> Array:
 def weights_of(model: BaseEstimator, X: ArrayInput, W: NumpyData) -> Array:
     X = as_float(X)
     l1, l2, _, _ = penalties(model, *alphas(model), X.shape)
-    return mixed(X, as_float(model.components_), l1, l2, W > 0.0)
+    return solve_weights(X, as_float(model.components_), l1, l2, W > 0.0)
 
 
 @connects_fit(
@@ -121,7 +127,7 @@ def nmf(fit: Fit) -> dict[str, Array]:
     def factor_slope(parts: Parts, X: Array, alpha_W: Array, alpha_H: Array) -> list[Array]:
         H = parts["H"]
         l1_W, l2_W, l1_H, l2_H = penalties(twin, alpha_W, alpha_H, X.shape)
-        by = mixed(X, H, l1_W, l2_W, W > 0.0)
+        by = solve_weights(X, H, l1_W, l2_W, W > 0.0)
         left = xp.matrix_transpose(by) @ (by @ H - X) + l1_H + l2_H * H
         return [left[free]]
 
@@ -135,7 +141,7 @@ def nmf(fit: Fit) -> dict[str, Array]:
         free={"H": twin.components_ > 0.0},
     )["H"]
     l1, l2, _, _ = penalties(twin, alpha_W, alpha_H, X.shape)
-    error = X - mixed(X, H, l1, l2, W > 0.0) @ H
+    error = X - solve_weights(X, H, l1, l2, W > 0.0) @ H
     return {"components_": H, "reconstruction_err_": xp.sqrt(xp.sum(error * error))}
 
 
@@ -148,7 +154,7 @@ def nmf_transform(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
 
 @answers("sklearn.decomposition._sparse_pca", "_BaseSparsePCA.transform")
 def sparse_weights(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
-    """Return SparsePCA's transform: the weights of a ridge regression of X on the components."""
+    """Return the result of SparsePCA.transform: weights of a ridge regression of X on the components."""
     X, components = as_float(given["X"]) - model.mean_, as_float(model.components_)
     across = xp.matrix_transpose(components)
     gram = components @ across + as_float(model.ridge_alpha) * xp.eye(components.shape[0])

@@ -1,4 +1,4 @@
-"""scikit-learn's ensembles, which have derivatives if their member estimators have.
+"""Let scikit-learn's ensembles keep Arrays, so that they have derivatives if their members have.
 
 The random choice of each member's samples and features counts as a constant, although it may depend on
 the sample weights.  Trees, the usual members, raise an error for Arrays.

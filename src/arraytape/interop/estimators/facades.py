@@ -1,4 +1,4 @@
-"""Estimators of scikit-learn in NumPy code, which run on Arrays.
+"""Let estimators of scikit-learn that consist of NumPy code run on Arrays.
 
 In the modules that are listed here, ``np`` becomes a facade of NumPy whose functions accept Arrays.  The
 hooks replace the few functions of these modules that would refuse Arrays.
@@ -56,7 +56,7 @@ def float_array(data: object) -> Any:
 
 @prepares("sklearn.cross_decomposition._pls", "_PLS.fit", "PLSSVD.fit")
 def all_arrays(given: dict[str, Any]) -> None:
-    """Convert X and y to Arrays if one of them is: these methods validate X and y separately."""
+    """Convert X and y to Arrays if one of them is, because these methods validate them separately."""
     if has_array(given.values()):
         given.update({name: float_array(given.get(name)) for name in ("X", "y")})
 
@@ -71,7 +71,7 @@ def plain_labels(given: dict[str, Any]) -> None:
 
 @hooks("sklearn.utils._param_validation", "_InstancesOf.is_satisfied_by")
 def is_satisfied_by(constraint: Any, val: object) -> bool:
-    """Return True also for an Array if a NumPy array satisfies the constraint on a parameter."""
+    """Accept an Array as a parameter of an estimator where scikit-learn accepts a NumPy array."""
     return isinstance(val, constraint.type) or (
         isinstance(val, Array) and issubclass(constraint.type, np.ndarray)
     )

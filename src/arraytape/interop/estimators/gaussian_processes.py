@@ -1,4 +1,4 @@
-"""scikit-learn's Gaussian processes and their kernels.
+"""Differentiate scikit-learn's Gaussian processes and their kernels.
 
 scikit-learn's fit maximises the marginal likelihood by SciPy's optimizer, which keeps no Arrays.  The
 derivative of the hyperparameters is that of the maximum; hyperparameters at a bound are constants.  All
@@ -44,7 +44,7 @@ for _module in ("_gpr", "kernels"):
 
 @connects_fit(f"{HOME}._gpr", "GaussianProcessRegressor")
 def regressor(fit: Fit) -> Mapping[str, Any]:
-    """Return the fitted kernel, and the attributes that ``predict`` reads."""
+    """Return the fitted kernel and other attributes of the fit, as functions of data and parameters."""
     import sklearn
 
     fit.asked |= {"kernel"}
@@ -53,7 +53,7 @@ def regressor(fit: Fit) -> Mapping[str, Any]:
     if twin.optimizer is None or not twin.kernel_.n_dims:
         kernel = kernel_with(twin.kernel_, None, fixed)
     else:
-        theta = likeliest(fit, X, y, alpha, fixed)
+        theta = likeliest_theta(fit, X, y, alpha, fixed)
         kernel = kernel_with(twin.kernel_, theta, fixed)
     model = detached_object(twin)
     model.kernel, model.alpha, model.optimizer = kernel, alpha, None
@@ -77,7 +77,7 @@ def regressor(fit: Fit) -> Mapping[str, Any]:
 
 
 def fixed_parameters(fit: Fit) -> dict[str, Array]:
-    """Return the kernel's parameters that are Arrays and that the fit does not optimize, by name."""
+    """Return the kernel's parameters that are Arrays and are not optimized by the fit, by name."""
     if fit.estimator.kernel is None:
         return {}
     given = fit.estimator.kernel.get_params(deep=True)
@@ -91,9 +91,10 @@ def fixed_parameters(fit: Fit) -> dict[str, Array]:
 
 
 def kernel_with(kernel: Kernel, theta: Array | None, fixed: Mapping[str, Array]) -> Any:
-    """Return a copy of a kernel with the parameters ``fixed``.
+    """Return a copy of a kernel with other parameters.
 
-    theta : logarithms of the hyperparameters that the fit optimizes; None to keep those of the kernel.
+    fixed : parameters by name.  theta : logarithms of the hyperparameters that the fit optimizes; None
+    to keep those of the kernel.
     """
     from sklearn.base import clone
 
@@ -104,8 +105,13 @@ def kernel_with(kernel: Kernel, theta: Array | None, fixed: Mapping[str, Array])
     return made
 
 
-def likeliest(fit: Fit, X: Array, y: Array, alpha: Array, fixed: Mapping[str, Array]) -> Array:
-    """Return the logarithms of the fitted hyperparameters, as a function of data and parameters."""
+def likeliest_theta(
+    fit: Fit, X: Array, y: Array, alpha: Array, fixed: Mapping[str, Array]
+) -> Array:
+    """Return the logarithms of the fitted hyperparameters, as functions of data and parameters.
+
+    They maximise the marginal likelihood.  fixed : parameters of the kernel that are Arrays, by name.
+    """
     twin = fit.twin
     start, bounds = twin.kernel_.theta, twin.kernel_.bounds
     below, above = (np.abs(start - bounds[:, k]) < EDGE for k in (0, 1))
@@ -147,9 +153,9 @@ def normalised(twin: BaseEstimator, y: Array) -> Array:
 
 # --- kernels ------------------------------------------------------------------------------------------
 def bessel_forward(u: Array, order: float = 0.0) -> Any:
-    """Return ``z**order * kv(order, z)`` with z = sqrt(u).
+    """Return ``z**order * kv(order, z)`` with z = sqrt(u), of which the Matern kernel consists.
 
-    At u = 0, return the limit, or 0 if the limit is infinite.
+    u : squared distances, as NumPy data.  At u = 0, return the limit, or 0 if the limit is infinite.
     """
     z: Any = np.sqrt(np.asarray(u))
     with Quiet():
@@ -187,7 +193,7 @@ def steps_between(X: ArrayInput, Y: ArrayInput | None) -> tuple[Array, Any]:
 def kernel_with_slopes(
     values: Array | tuple[Array, Array], formula: Array, gradients: list[Any]
 ) -> Any:
-    """Return scikit-learn's ``values``, NumPy data, with derivatives from the other two arguments.
+    """Return scikit-learn's values of a kernel, with the derivatives of formulas on Arrays.
 
     values : the kernel, or the kernel and its gradient with respect to the hyperparameters.
     formula, gradients : the kernel and the blocks of its gradient, computed by recorded ops.
@@ -204,8 +210,9 @@ def kernel_with_slopes(
 def matern(
     self: Any, X: ArrayInput, Y: ArrayInput | None = None, eval_gradient: bool = False
 ) -> Any:
-    """Return the Matern kernel as a function of squared distances.
+    """Return the Matern kernel of the samples X and Y, as a function of squared distances.
 
+    eval_gradient : True to return also the gradient with respect to the hyperparameters.
     Source: Rasmussen and Williams 2006, equation 4.14.
     """
     program = original(f"{HOME}.kernels", "Matern.__call__")
@@ -236,8 +243,9 @@ def matern(
 def periodic(
     self: Any, X: ArrayInput, Y: ArrayInput | None = None, eval_gradient: bool = False
 ) -> Any:
-    """Return the periodic kernel, computed from squared distances.
+    """Return the kernel ExpSineSquared of the samples X and Y, as a function of squared distances.
 
+    eval_gradient : True to return also the gradient with respect to the hyperparameters.
     sin(t)**2 is computed as a function of t**2 (DLMF 10.16.9), which has a derivative at distance 0.
     """
     program = original(f"{HOME}.kernels", "ExpSineSquared.__call__")
@@ -258,7 +266,7 @@ def periodic(
 
 
 def detached_kernel(given: object) -> Any:
-    """Return ``given``, an Array or a kernel with Arrays as parameters, as a copy that no tape follows.
+    """Return a copy of an Array, or of a kernel whose parameters are Arrays, that no tape follows.
 
     Any other object is returned itself.
     """

@@ -1,4 +1,4 @@
-"""The fit of SimpleImputer and the imputation of KNNImputer.
+"""Differentiate the fit of SimpleImputer and the imputation of KNNImputer.
 
 scikit-learn computes them with NumPy's masked arrays, which keep no Arrays.
 """
@@ -41,7 +41,7 @@ def dense_fit(
 
 
 def middle(x: Array, strategy: str) -> Array:
-    """Return the mean or the median of x, or 0 if x is empty."""
+    """Return the mean or the median of x, as ``strategy`` says, or 0 if x is empty."""
     if not x.shape[0]:
         return xp.asarray(0.0)
     found: Array = xp.mean(x) if strategy == "mean" else np.median(x)  # type: ignore[call-overload]
@@ -53,7 +53,11 @@ def calc_impute(
     imputer: BaseEstimator, dist_pot_donors: ArrayInput, n_neighbors: int, fit_X_col: ArrayInput,
     mask_fit_X_col: ArrayInput,
 ) -> Array:  # fmt: skip
-    """Return scikit-learn's weighted mean of the nearest neighbours whose value is not missing."""
+    """Return the imputed values of one column: weighted means over the nearest neighbours.
+
+    dist_pot_donors : the distances of the rows with a missing value to the rows of the fit.
+    fit_X_col, mask_fit_X_col : the column in the fit, and a mask of its missing values.
+    """
     calc = original("sklearn.impute._knn", "KNNImputer._calc_impute")
     distances, missing = detached(dist_pot_donors), detached(mask_fit_X_col)
     value = calc(imputer, distances.copy(), n_neighbors, detached(fit_X_col), missing)

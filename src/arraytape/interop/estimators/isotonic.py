@@ -1,4 +1,4 @@
-"""Rules of IsotonicRegression, whose compiled fit gives each block of samples the mean of its y."""
+"""Differentiate IsotonicRegression, whose compiled fit gives each block of samples the mean of its y."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ keeps_arrays("sklearn.isotonic")
 def at_blocks(
     y: Array, weights: Array, fitted: Any, y_min: float | None, y_max: float | None
 ) -> Array:
-    """Return scikit-learn's ``fitted`` values as functions of the data.
+    """Return the values of an isotonic fit as functions of the targets y and their weights.
 
-    Successive samples with the same fitted value are a block, whose value is the weighted mean of y.
-    Values at ``y_min`` or ``y_max`` are constants.
+    fitted : scikit-learn's values.  Successive samples with the same value are a block, whose value is
+    the weighted mean of y.  Values at ``y_min`` or ``y_max`` are constants.
     """
     block = np.concatenate([[0], np.cumsum(np.diff(fitted) != 0.0)])
     of = xp.asarray(indicators(np.arange(block[-1] + 1), block))
@@ -38,7 +38,7 @@ def build_y(
     model: BaseEstimator, X: ArrayInput, y: ArrayInput, sample_weight: ArrayInput | None,
     trim_duplicates: bool = True,
 ) -> Any:  # fmt: skip
-    """Return the points x and y of the fit, between which ``predict`` interpolates."""
+    """Return the points x and y of the fit, between which ``predict`` interpolates, with derivatives."""
     build = original("sklearn.isotonic", "IsotonicRegression._build_y")
     twin = detached_object(model)
     data = detached(X), detached(y), detached(sample_weight)

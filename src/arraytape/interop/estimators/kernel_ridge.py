@@ -1,4 +1,4 @@
-"""The fit of KernelRidge: scikit-learn's linear system, solved by functions with derivatives."""
+"""Differentiate the fit of KernelRidge: solve scikit-learn's linear system by recorded functions."""
 
 from __future__ import annotations
 

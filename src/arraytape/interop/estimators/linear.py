@@ -1,4 +1,4 @@
-"""Linear models: for each, the objective that scikit-learn's fit minimises.
+"""Differentiate scikit-learn's linear models, each by the objective that its fit minimises.
 
 scikit-learn's solvers are compiled or iterative.  The derivatives are those of the objective's minimum
 (``_penalised.py``).
@@ -29,7 +29,11 @@ Loss = Callable[..., Any]  # function of y and X @ coef + intercept; returns eac
 
 
 def fit_loss(fit: Fit, loss: Loss, y: Array, weights: Array, **penalty: Any) -> Attributes:
-    """Return coef_ and intercept_ at the minimum of a penalised loss."""
+    """Return coef_ and intercept_ at the minimum of a penalised loss, as functions of the data.
+
+    loss : function of y and X @ coef + intercept.  weights : the weight of each sample.
+    penalty : fields of ``Penalised``, such as l1 and l2.
+    """
     twin, X = fit.twin, fit.float_data("X")
     model = Penalised(fit.name, loss, X, y, weights, **penalty)
     several = y.ndim == 2
@@ -44,21 +48,27 @@ def fit_loss(fit: Fit, loss: Loss, y: Array, weights: Array, **penalty: Any) -> 
 # --- least squares -----------------------------------------------------------------------------------
 @connects_fit(f"{HOME}._base", "LinearRegression")
 def linear_regression(fit: Fit) -> Attributes:
-    """Minimise sum(weight * residual^2)."""
+    """Return the attributes of LinearRegression, which minimises sum(weight * residual^2)."""
     y = fit.float_data("y")
     return fit_loss(fit, _losses.squared, y, fit.sample_weights(), positive=fit.twin.positive)
 
 
-def by_output(alpha: Array, y: Array) -> Array:
-    """Return alpha shaped so that it broadcasts with coefficients, which have a row for each output."""
+def alpha_by_output(alpha: Array, y: Array) -> Array:
+    """Reshape ridge's alpha, one number or one for each output, to broadcast with the coefficients.
+
+    The coefficients have a row for each output, that is for each column of y.
+    """
     return xp.reshape(alpha, (-1, 1)) if alpha.ndim and y.ndim == 2 else xp.reshape(alpha, (-1,))[0]
 
 
 @connects_fit(f"{HOME}._ridge", "_BaseRidge", "Ridge")
 def ridge(fit: Fit) -> Attributes:
-    """Minimise sum(weight * residual^2) + alpha |coef|^2."""
+    """Return the attributes of Ridge.
+
+    The fit minimises sum(weight * residual^2) + alpha |coef|^2.
+    """
     y = fit.float_data("y")
-    l2 = by_output(fit.parameter("alpha"), y)
+    l2 = alpha_by_output(fit.parameter("alpha"), y)
     return fit_loss(
         fit, _losses.squared, y, fit.sample_weights(), l2=l2, positive=fit.twin.positive
     )
@@ -66,41 +76,45 @@ def ridge(fit: Fit) -> Attributes:
 
 @connects_fit(f"{HOME}._ridge", "RidgeClassifier")
 def ridge_classifier(fit: Fit) -> Attributes:
-    """Minimise the objective of ``ridge`` for labels that are 1 or -1."""
+    """Return the attributes of RidgeClassifier: Ridge's fit to labels 1 and -1."""
     y = binarized(fit)
     positive = getattr(fit.twin, "positive", False)
-    l2 = by_output(fit.parameter("alpha"), y)
+    l2 = alpha_by_output(fit.parameter("alpha"), y)
     weights = fit.sample_weights() * class_weights(fit)
     return fit_loss(fit, _losses.squared, y, weights, l2=l2, positive=positive)
 
 
 def binarized(fit: Fit) -> Array:
-    """Return RidgeClassifier's targets: a column for each class, or one column for two classes."""
+    """Return RidgeClassifier's targets, 1 or -1: a column for each class, or one for two classes."""
     return xp.asarray(fit.twin._label_binarizer.transform(fit.labels()).astype(np.float64))
 
 
 @connects_fit(f"{HOME}._ridge", "RidgeCV")
 def ridge_cv(fit: Fit) -> Attributes:
-    """Minimise the objective of ``ridge`` with the alpha that cross-validation chose."""
+    """Return the attributes of RidgeCV: Ridge's fit with the alpha that cross-validation chose."""
     y, alpha = fit.float_data("y"), chosen_candidate(fit, "alphas", fit.twin.alpha_)
-    found = fit_loss(fit, _losses.squared, y, fit.sample_weights(), l2=by_output(alpha, y))
+    found = fit_loss(fit, _losses.squared, y, fit.sample_weights(), l2=alpha_by_output(alpha, y))
     return {**found, "alpha_": alpha}
 
 
 @connects_fit(f"{HOME}._ridge", "RidgeClassifierCV")
 def ridge_classifier_cv(fit: Fit) -> Attributes:
-    """Minimise the objective of ``ridge_classifier`` with the alpha that cross-validation chose."""
+    """Return the attributes of RidgeClassifierCV.
+
+    They are those of RidgeClassifier with the alpha that cross-validation chose.
+    """
     y, alpha = binarized(fit), chosen_candidate(fit, "alphas", fit.twin.alpha_)
     weights = fit.sample_weights() * class_weights(fit)
-    found = fit_loss(fit, _losses.squared, y, weights, l2=by_output(alpha, y))
+    found = fit_loss(fit, _losses.squared, y, weights, l2=alpha_by_output(alpha, y))
     return {**found, "alpha_": alpha}
 
 
 def chosen_candidate(fit: Fit, name: str, value: ArrayInput) -> Array:
-    """Return the elements of the parameter ``name``, an array of candidates, nearest to ``value``.
+    """Return the candidates for a hyperparameter that cross-validation chose, with derivatives.
 
-    value : the candidates that scikit-learn's fit chose, as NumPy data.  The result has derivatives
-    with respect to the parameter.  The choice itself is treated as a constant.
+    name : the parameter that holds the candidates, such as "alphas".  value : the choice of
+    scikit-learn's fit, as NumPy data.  The result consists of the elements of the parameter nearest to
+    ``value``.  The choice itself counts as a constant.
     """
     candidates = xp.reshape(fit.parameter(name), (-1,))
     place = np.argmin(np.abs(plain_data(candidates) - np.asarray(value)[..., None]), axis=-1)
@@ -113,18 +127,24 @@ DESCENT = f"{HOME}._coordinate_descent"
 
 @connects_fit(DESCENT, "ElasticNet", "Lasso", ignores=["check_input"])
 def elastic_net(fit: Fit) -> Attributes:
-    """Minimise mean(residual^2) / 2 + alpha (l1_ratio |coef| + (1 - l1_ratio) |coef|^2 / 2)."""
-    return descended(fit, fit.parameter("alpha"), fit.parameter("l1_ratio"))
+    """Return the attributes of ElasticNet or Lasso.
+
+    The fit minimises mean(residual^2) / 2 + alpha (l1_ratio |coef| + (1 - l1_ratio) |coef|^2 / 2).
+    """
+    return fit_elastic_net(fit, fit.parameter("alpha"), fit.parameter("l1_ratio"))
 
 
 @connects_fit(DESCENT, "MultiTaskElasticNet", "MultiTaskLasso")
 def multi_task(fit: Fit) -> Attributes:
-    """Minimise the objective of ``elastic_net``, with the sum of coef's column norms as |coef|."""
-    return descended(fit, fit.parameter("alpha"), fit.parameter("l1_ratio"), groups=True)
+    """Return the attributes of MultiTaskElasticNet or MultiTaskLasso.
+
+    The fit minimises the objective of ElasticNet, with the sum of coef's column norms as |coef|.
+    """
+    return fit_elastic_net(fit, fit.parameter("alpha"), fit.parameter("l1_ratio"), groups=True)
 
 
-def searched(fit: Fit, groups: bool = False) -> Attributes:
-    """Return coef_, intercept_ and alpha_ of a fit for which cross-validation chose alpha.
+def cross_validated_net(fit: Fit, groups: bool = False) -> Attributes:
+    """Return the attributes of LassoCV and similar fits, for which cross-validation chose alpha.
 
     If the user gave ``alphas``, alpha is one of them.  Otherwise alpha is a constant fraction of
     ``largest_alpha``, as are all candidates of scikit-learn's own grid.
@@ -139,15 +159,20 @@ def searched(fit: Fit, groups: bool = False) -> Attributes:
     else:
         alpha = chosen_candidate(fit, "alphas", twin.alpha_)
     found = {"alpha_": alpha, **({"l1_ratio_": ratio} if mixed else {})}
-    return {**descended(fit, alpha, ratio, groups), **found}
+    return {**fit_elastic_net(fit, alpha, ratio, groups), **found}
 
 
-connects_fit(DESCENT, "LassoCV", "ElasticNetCV")(searched)
-connects_fit(DESCENT, "MultiTaskLassoCV", "MultiTaskElasticNetCV")(partial(searched, groups=True))
+connects_fit(DESCENT, "LassoCV", "ElasticNetCV")(cross_validated_net)
+connects_fit(DESCENT, "MultiTaskLassoCV", "MultiTaskElasticNetCV")(
+    partial(cross_validated_net, groups=True)
+)
 
 
 def largest_alpha(fit: Fit, ratio: Array, positive: bool) -> Array:
-    """Return the least alpha with which all coefficients are 0; scikit-learn's grid begins there."""
+    """Return the least alpha with which all coefficients are 0, as a function of the data.
+
+    The grid of alphas from which cross-validation chooses begins there.  ratio : l1_ratio.
+    """
     X, y, weights = fit.float_data("X"), fit.float_data("y"), mean_weights(fit)
     y = y if y.ndim == 2 else y[:, None]
     if fit.twin.fit_intercept:
@@ -162,7 +187,11 @@ def mean_weights(fit: Fit) -> Array:
     return weights / xp.sum(weights)
 
 
-def descended(fit: Fit, alpha: Array, ratio: Array, groups: bool = False) -> Attributes:
+def fit_elastic_net(fit: Fit, alpha: Array, ratio: Array, groups: bool = False) -> Attributes:
+    """Return coef_ and intercept_ at the minimum of the objective of ``elastic_net``.
+
+    ratio : l1_ratio.  groups : True for the models with several tasks.
+    """
     y = fit.float_data("y")
     positive = getattr(fit.twin, "positive", False)
     if y.ndim == 2 and np.ndim(fit.twin.coef_) == 1:
@@ -183,12 +212,12 @@ def examine_lars(fit: Fit) -> None:
 
 @connects_fit(ANGLES, "LassoLars", examine=examine_lars)
 def lasso_lars(fit: Fit) -> Attributes:
-    return descended(fit, fit.parameter("alpha"), xp.asarray(1.0))
+    return fit_elastic_net(fit, fit.parameter("alpha"), xp.asarray(1.0))
 
 
 @connects_fit(ANGLES, "Lars", examine=examine_lars)
 def lars(fit: Fit) -> Attributes:
-    """Return the least-squares fit, where the path of least angle regression ends.
+    """Return the attributes of Lars: those of least squares, where the path of Lars ends.
 
     Raise TypeError if scikit-learn's path stopped before all coefficients were nonzero.
     """
@@ -201,7 +230,7 @@ def lars(fit: Fit) -> Attributes:
 
 @connects_fit(f"{HOME}._omp", "OrthogonalMatchingPursuit")
 def matching_pursuit(fit: Fit) -> Attributes:
-    """Return the least-squares fit with the features that scikit-learn chose."""
+    """Return the attributes of OrthogonalMatchingPursuit: least squares with the chosen features."""
     fit.asked.add("tol")
     return fit_loss(fit, _losses.squared, fit.float_data("y"), fit.sample_weights(), chosen=True)
 
@@ -212,11 +241,15 @@ LOGISTIC = f"{HOME}._logistic"
 
 @connects_fit(LOGISTIC, "LogisticRegression")
 def logistic(fit: Fit) -> Attributes:
-    """Minimise C sum(weight * loss) + (1 - l1_ratio) |coef|^2 / 2 + l1_ratio |coef|."""
-    return logistic_with(fit, fit.parameter("C"), fit.parameter("l1_ratio"))
+    """Return the attributes of LogisticRegression.
+
+    The fit minimises C sum(weight * loss) + (1 - l1_ratio) |coef|^2 / 2 + l1_ratio |coef|.
+    """
+    return fit_logistic(fit, fit.parameter("C"), fit.parameter("l1_ratio"))
 
 
-def logistic_with(fit: Fit, C: Array, ratio: Array) -> Attributes:
+def fit_logistic(fit: Fit, C: Array, ratio: Array) -> Attributes:
+    """Return coef_ and intercept_ of a logistic regression with these C and l1_ratio (``ratio``)."""
     twin, columns = fit.twin, onehot(fit)
     weights = fit.sample_weights() * class_weights(fit, fit.sample_weights())
     penalty: dict[str, Any] = {}
@@ -226,7 +259,7 @@ def logistic_with(fit: Fit, C: Array, ratio: Array) -> Attributes:
         penalty = {"l1": l1, "l2": 1.0 - l1}
     if twin.solver == "liblinear":
         y, weights = xp.asarray(columns[:, 1:]), weights[:, None]
-        return liblinear(fit, _losses.binomial, y, weights, **penalty)
+        return fit_by_liblinear(fit, _losses.binomial, y, weights, **penalty)
     if columns.shape[1] == 2:
         return fit_loss(fit, _losses.binomial, xp.asarray(columns[:, 1]), weights, **penalty)
     shifts = ["intercept"] if penalty else ["intercept", "coef"]
@@ -242,21 +275,25 @@ def examine_logistic_cv(fit: Fit) -> None:
 
 @connects_fit(LOGISTIC, "LogisticRegressionCV", examine=examine_logistic_cv)
 def logistic_cv(fit: Fit) -> Attributes:
-    """Minimise the objective of ``logistic`` with the C and l1_ratio that cross-validation chose."""
+    """Return the attributes of LogisticRegressionCV.
+
+    They are those of LogisticRegression with the C and l1_ratio that cross-validation chose.
+    """
     twin, ratio = fit.twin, xp.asarray(0.0)
     best = [np.ravel(x)[0] for x in (twin.C_, twin.l1_ratio_)]
     fit.asked |= {"Cs", "l1_ratios"}
     C = xp.asarray(best[0]) if isinstance(twin.Cs, int) else chosen_candidate(fit, "Cs", best[0])
     if best[1]:
         ratio = chosen_candidate(fit, "l1_ratios", best[1])
-    return logistic_with(fit, C, ratio)
+    return fit_logistic(fit, C, ratio)
 
 
-def liblinear(fit: Fit, loss: Loss, y: Array, weights: Array, **penalty: Any) -> Attributes:
-    """Return coef_ and intercept_ of a fit by liblinear.
+def fit_by_liblinear(fit: Fit, loss: Loss, y: Array, weights: Array, **penalty: Any) -> Attributes:
+    """Return coef_ and intercept_ of a fit by the library liblinear, as functions of the data.
 
     liblinear penalises the intercept, as the coefficient of one more feature.
-    y, weights : arrays with a column for each class, or one column for two classes.
+    y, weights : arrays with a column for each class, or one column for two classes.  loss, penalty : as
+    for ``fit_loss``.
     """
     twin, X = fit.twin, fit.float_data("X")
     coef = np.asarray(twin.coef_, dtype=np.float64).reshape(-1, X.shape[1])
@@ -297,7 +334,10 @@ def examine_hinge(fit: Fit) -> None:
 
 @connects_fit(VECTORS, "LinearSVC", examine=examine_linear_svc)
 def linear_svc(fit: Fit) -> Attributes:
-    """Minimise C sum(weight * squared hinge) + |coef|^2 / 2 (or |coef|), each class against the rest."""
+    """Return the attributes of LinearSVC, which fits each class against the rest.
+
+    The fit minimises C sum(weight * squared hinge) + |coef|^2 / 2, or |coef| for penalty="l1".
+    """
     columns = onehot(fit)
     by_class = weights_of_classes(fit, fit.sample_weights())
     if columns.shape[1] == 2:
@@ -309,15 +349,18 @@ def linear_svc(fit: Fit) -> Attributes:
     weights = fit.parameter("C") * fit.sample_weights()[:, None] * factors
     penalty = {"l1": xp.asarray(1.0)} if fit.twin.penalty == "l1" else {"l2": 1.0}
     y = xp.asarray(2.0 * columns - 1.0)
-    return liblinear(fit, _losses.squared_hinge, y, weights, **penalty)
+    return fit_by_liblinear(fit, _losses.squared_hinge, y, weights, **penalty)
 
 
 @connects_fit(VECTORS, "LinearSVR", examine=examine_hinge)
 def linear_svr(fit: Fit) -> Attributes:
-    """Minimise C sum(weight * max(|residual| - epsilon, 0)^2) + |coef|^2 / 2."""
+    """Return the attributes of LinearSVR.
+
+    The fit minimises C sum(weight * max(|residual| - epsilon, 0)^2) + |coef|^2 / 2.
+    """
     y, epsilon = xp.reshape(fit.float_data("y"), (-1, 1)), fit.parameter("epsilon")
     weights = fit.parameter("C") * fit.sample_weights()[:, None]
-    return liblinear(fit, _losses.squared_insensitive, y, weights, l2=1.0, extra=[epsilon])
+    return fit_by_liblinear(fit, _losses.squared_insensitive, y, weights, l2=1.0, extra=[epsilon])
 
 
 # --- generalized linear models -------------------------------------------------------------------------
@@ -328,7 +371,10 @@ LOSSES = {"HalfPoissonLoss": _losses.poisson, "HalfGammaLoss": _losses.gamma,
 
 @connects_fit(GENERALIZED, "_GeneralizedLinearRegressor")
 def generalized(fit: Fit) -> Attributes:
-    """Minimise the weighted mean of the loss + alpha |coef|^2 / 2."""
+    """Return the attributes of a generalized linear model, such as PoissonRegressor.
+
+    The fit minimises the weighted mean of the loss + alpha |coef|^2 / 2.
+    """
     name = type(fit.twin._base_loss).__name__
     y, weights, alpha = fit.float_data("y"), mean_weights(fit), fit.parameter("alpha")
     if not name.startswith("HalfTweedieLoss"):
@@ -353,9 +399,9 @@ POWERS = {"PoissonRegressor": 1.0, "GammaRegressor": 2.0}
 def deviance_score(
     self: Any, X: ArrayInput, y: ArrayInput, sample_weight: ArrayInput | None = None
 ) -> Any:
-    """Return D^2, the share of the deviance that the model explains.
+    """Return D^2, the share of the deviance that the model explains, by ``d2_tweedie_score``.
 
-    d2_tweedie_score accepts Arrays, and the method that this hook replaces does not.
+    That function accepts Arrays, and scikit-learn's method ``score``, which this replaces, does not.
     """
     from sklearn.metrics import d2_tweedie_score
 
@@ -367,7 +413,10 @@ def deviance_score(
 # --- robust regression -----------------------------------------------------------------------------
 @connects_fit(f"{HOME}._huber", "HuberRegressor")
 def huber(fit: Fit) -> Attributes:
-    """Minimise Huber's loss over coefficients and scale, as scikit-learn's user guide states it."""
+    """Return the attributes of HuberRegressor.
+
+    The fit minimises Huber's loss over coefficients and scale, as scikit-learn's user guide states it.
+    """
     twin = fit.twin
     start = {"coef": twin.coef_, "scale": np.asarray(twin.scale_)}
     if twin.fit_intercept:

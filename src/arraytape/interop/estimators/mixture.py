@@ -1,4 +1,4 @@
-"""Mixtures of Gaussians.
+"""Differentiate the fits of scikit-learn's mixtures of Gaussians.
 
 scikit-learn repeats EM steps until they change little.  The derivative is that of the EM step's fixed
 point.  To differentiate the step, scikit-learn's own code of the step runs on Arrays.
@@ -34,7 +34,10 @@ DERIVED = ("weights_", "precisions_cholesky_", "precisions_", "mean_prior_", "co
 
 
 def as_parts(model: BaseMixture, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return a model's parameters by name; stack the pair of arrays that a Dirichlet process has."""
+    """Return the fitted parameters ``names`` of a mixture in a dict of arrays.
+
+    A Dirichlet process has a pair of arrays as ``weight_concentration_``, which are stacked.
+    """
     parts = {}
     for name in names:
         value = getattr(model, name)
@@ -45,7 +48,10 @@ def as_parts(model: BaseMixture, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def with_parts(twin: BaseMixture, parts: Parts, X: Array) -> Any:
-    """Return a copy of a fitted model with other parameters, and with attributes computed from them."""
+    """Return a copy of a fitted mixture with the parameters ``parts``, on which EM code can run.
+
+    The attributes that follow from the parameters are computed anew.  X : the data of the fit.
+    """
     from sklearn.mixture._gaussian_mixture import _compute_precision_cholesky
 
     model = copy.copy(twin)

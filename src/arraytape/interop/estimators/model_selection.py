@@ -1,4 +1,4 @@
-"""Cross-validation: scikit-learn converts scores to numbers; the hooks here keep them as Arrays."""
+"""Keep the scores of cross-validation as Arrays, which scikit-learn would convert to numbers."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def scored(
     estimator: BaseEstimator, X_test: ArrayInput, y_test: ArrayInput | None,
     scorer: Callable[..., Scores], *args: Any, **keywords: Any,
 ) -> Scores:  # fmt: skip
-    """Return what ``scorer`` returns, Arrays included.
+    """Return the score of an estimator as ``scorer`` returns it, also if it is an Array.
 
-    scikit-learn's ``_score`` raises an error for a score that is no number, so it runs with 0.0 in
-    place of each Array.
+    This runs in place of scikit-learn's ``_score``, which raises an error for a score that is no number.
+    It runs with 0.0 in place of each Array.
     """
     given: dict[str, Scores] = {}
 
@@ -51,10 +51,10 @@ def scored(
 
 
 def like_scorer(scorer: Callable[..., Any], score: Callable[..., Scores]) -> Callable[..., Scores]:
-    """Return a scorer that calls ``score``, and that scikit-learn takes for ``scorer``.
+    """Return a scorer that calls ``score``, but that scikit-learn treats as the scorer ``scorer``.
 
-    scikit-learn recognises a scorer for several metrics by its class, so the result is an instance of
-    a subclass.
+    scikit-learn recognises a scorer for several metrics by its class.  So the result is an instance of a
+    subclass in that case.
     """
     from sklearn.metrics._scorer import _MultimetricScorer
 
@@ -78,7 +78,7 @@ def score_number(score: object) -> Any:
 
 
 def kept_score(score: object, value: object) -> Any:
-    """Return the score if it is an Array, else the value that scikit-learn made of it."""
+    """Return ``score`` if it is an Array, else ``value``, scikit-learn's number for it."""
     return score if is_score(score) else value
 
 
@@ -88,7 +88,11 @@ def is_score(score: object) -> bool:
 
 @hooks(MODULE, "_aggregate_score_dicts")
 def aggregated(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return scikit-learn's table of scores; a column in which a score is an Array becomes one Array."""
+    """Return scikit-learn's dict from names of metrics to all their scores.
+
+    scores : a dict of scores for each split.  Scores of a metric among which is an Array become one
+    Array.
+    """
     found: dict[str, Any] = original(MODULE, "_aggregate_score_dicts")(scores)
     for name in found:
         column = [row[name] for row in scores]

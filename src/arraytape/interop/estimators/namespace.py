@@ -1,4 +1,4 @@
-"""scikit-learn's choice of a namespace, replaced by ours if there are Arrays.
+"""Make scikit-learn compute in the namespace arraytape, if Arrays are among its data.
 
 scikit-learn itself dispatches only with the option array_api_dispatch, and refuses Arrays together with
 NumPy data.
@@ -30,7 +30,7 @@ MODULE = "sklearn.utils._array_api"
 
 
 def note_configuration() -> Callable[[], AbstractContextManager[Any]]:
-    """Return a function that makes a context with the present scikit-learn options of this thread."""
+    """Return a function that makes a context with scikit-learn's options of now, for another thread."""
     options = sklearn.get_config()
     return lambda: sklearn.config_context(**options)
 
@@ -60,7 +60,10 @@ def device_of_arrays(*arrays: Any, **options: Any) -> Any:
 
 @hooks(MODULE, "_expit")
 def expit(x: Array, out: Array | None = None, xp: Namespace | None = None) -> Any:
-    """Return expit(x), as for NumPy data; scikit-learn has 1 / (1 + exp(-x)) for other namespaces."""
+    """Return expit(x), as scikit-learn does for NumPy data.
+
+    For other namespaces scikit-learn has 1 / (1 + exp(-x)), which has other rounding errors.
+    """
     return arraytape.special.expit(x)
 
 
@@ -71,13 +74,16 @@ def logit(x: Array, out: Array | None = None, xp: Namespace | None = None) -> An
 
 @hooks("sklearn.utils._param_validation", "Interval.is_satisfied_by")
 def is_satisfied_by(constraint: Any, val: object) -> bool:
-    """Return True also for an Array of no dimensions whose value lies in the interval."""
+    """Accept an Array of shape () as a parameter of an estimator, if its value lies in the interval."""
     return bool(original_of(type(constraint).is_satisfied_by)(constraint, detached(val)))
 
 
 @hooks("sklearn.utils.parallel", "Parallel.__call__", always=True)
 def in_this_thread(parallel: Any, iterable: Iterable[Any]) -> Any:
-    """Run the tasks in this thread while a tape is open, because a tape records one thread."""
+    """Run the tasks of scikit-learn's ``Parallel``, in this thread while a tape is open.
+
+    A tape records one thread.  parallel : the Parallel object.  iterable : the tasks.
+    """
     if recorders() and parallel.n_jobs != 1:
         return_as = "generator" if parallel.return_generator else "list"
         parallel = type(parallel)(n_jobs=1, verbose=parallel.verbose, return_as=return_as)

@@ -1,4 +1,4 @@
-"""Estimators of sklearn.neighbors.
+"""Differentiate the estimators of sklearn.neighbors.
 
 scikit-learn searches neighbors in compiled trees of NumPy data.  The choice of neighbors is piecewise
 constant, so it is made with NumPy data.  Distances and weights are computed once more, on Arrays.
@@ -32,7 +32,10 @@ for module in ("_base", "_classification", "_lof", "_regression"):
 
 
 def no_weight_at_all(data: ArrayInput, value: float) -> Any:
-    """Call scikit-learn's compiled function with NumPy data, which it needs; its result is a bool."""
+    """Call a compiled function of scikit-learn with NumPy data, which it needs.
+
+    It returns True if a row of ``data`` consists of ``value``, a bool without a derivative.
+    """
     from sklearn.utils.arrayfuncs import _all_with_any_reduction_axis_1
 
     return _all_with_any_reduction_axis_1(detached(data), value)
@@ -43,7 +46,7 @@ replaces("sklearn.neighbors._classification", "_all_with_any_reduction_axis_1", 
 
 @connects_fit("sklearn.neighbors._base", "NeighborsBase", method="_fit")
 def neighbors(fit: Fit) -> dict[str, Array]:
-    """Return the attributes _fit_X and, if the target is continuous, _y."""
+    """Return the attributes that hold the data of the fit: _fit_X and, for a continuous target, _y."""
     kept = {"_fit_X": fit.float_data("X")}
     target = getattr(fit.twin, "_y", None)
     if target is not None and target.dtype.kind == "f":
@@ -62,19 +65,22 @@ def kneighbors(model: BaseEstimator, given: Mapping[str, Any]) -> tuple[Array, N
         detached(given["X"]), given["n_neighbors"], return_distance=False
     )
     apart = as_float(X)[:, None, :] - as_float(model._fit_X)[nearest, :]
-    return length(model, apart), None
+    return metric_length(model, apart), None
 
 
 def queries(model: BaseEstimator, given: Mapping[str, Any]) -> Any:
-    """Return the argument X, or the samples of the fit if X is None."""
+    """Return the argument X of a query of neighbors, or the samples of the fit if X is None."""
     return model._fit_X if given["X"] is None else given["X"]
 
 
 METRICS = ("chebyshev", "euclidean", "manhattan", "minkowski")
 
 
-def length(model: BaseEstimator, apart: Array) -> Array:
-    """Return the lengths of the differences ``apart`` in the model's metric, with gradient 0 at 0."""
+def metric_length(model: BaseEstimator, apart: Array) -> Array:
+    """Return distances in the model's metric, given the differences ``apart`` of samples.
+
+    Features are on the last axis.  At distance 0 the gradient is 0.
+    """
     metric, options = model.effective_metric_, model.effective_metric_params_
     order = {"manhattan": 1, "chebyshev": np.inf}.get(metric, options.get("p", 2))
     if metric not in METRICS or options.get("w") is not None:
@@ -88,9 +94,12 @@ def length(model: BaseEstimator, apart: Array) -> Array:
 
 # --- within a radius ----------------------------------------------------------------------------------
 def weights_within(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
-    """Return the weights of samples within the radius, shaped (queries, samples); rows sum to 1."""
+    """Return the weight of each sample for each query, shaped (queries, samples).
+
+    Samples beyond the model's radius have the weight 0, and the weights for a query sum to 1.
+    """
     X = queries(model, given)
-    apart = length(model, as_float(X)[:, None, :] - as_float(model._fit_X)[None, :, :])
+    apart = metric_length(model, as_float(X)[:, None, :] - as_float(model._fit_X)[None, :, :])
     weights = weights_by_distance(model, apart, plain_data(apart) <= model.radius)
     return weights / xp.sum(weights, axis=1)[:, None]
 
@@ -122,7 +131,7 @@ def classes(model: BaseEstimator, given: Mapping[str, Any]) -> None:
 # --- kernel density -----------------------------------------------------------------------------------
 @connects_fit("sklearn.neighbors._kde", "KernelDensity", ignores=("y",))
 def kernel_density(fit: Fit) -> dict[str, Array]:
-    """Keep the samples and weights as attributes, because the tree of the fit holds NumPy data."""
+    """Return the samples and weights of KernelDensity as attributes, since its tree holds NumPy data."""
     X, weights = fit.float_data("X"), fit.sample_weights()
     if not has_density(fit.twin):
         fit.refuse_fit(f"only {DENSITY} has a derivative here")
@@ -144,14 +153,17 @@ DENSITY = "metric='euclidean' with atol=0 and rtol=0"
 
 
 def has_density(model: BaseEstimator) -> bool:
-    """Return True if score_samples computes the formula of ``log_density``, without approximation."""
+    """Return True if a KernelDensity computes densities without approximation.
+
+    Only then ``score_samples`` has the formula in ``log_density``, and so a derivative.
+    """
     return model.metric == "euclidean" and not model.rtol and not model.atol
 
 
 def samples_of(model: BaseEstimator) -> tuple[Array, Array]:
-    """Return the samples and weights to which the model was fitted.
+    """Return the samples and weights to which a KernelDensity was fitted.
 
-    A model that was fitted to NumPy data holds them in its tree.
+    A model that was fitted to NumPy data has them in its tree.
     """
     if hasattr(model, "_samples"):
         return as_float(model._samples), as_float(model._sample_weights)
@@ -167,7 +179,10 @@ def samples_of(model: BaseEstimator) -> tuple[Array, Array]:
 
 @answers("sklearn.neighbors._kde", "KernelDensity.score_samples")
 def log_density(model: BaseEstimator, given: Mapping[str, Any]) -> Any:
-    """Return the formula of score_samples, up to a constant: the logarithm of a sum of kernels."""
+    """Compute ``score_samples`` of a KernelDensity on Arrays, up to a constant, for its derivatives.
+
+    The formula is the logarithm of a sum of kernels.
+    """
     (samples, weights), h = samples_of(model), as_float(model.bandwidth_)
     X = as_float(given["X"])
     u = distances(X, samples) / h
@@ -186,11 +201,12 @@ refuses(
 # --- neighbourhood components -------------------------------------------------------------------------
 @connects_fit("sklearn.neighbors._nca", "NeighborhoodComponentsAnalysis", ignores=("init",))
 def neighborhood_components(fit: Fit) -> dict[str, Array]:
-    """Minimise the objective of Goldberger, Roweis, Hinton and Salakhutdinov 2004, eq. 4.
+    """Return components_ of NeighborhoodComponentsAnalysis, at the minimum of its objective.
 
-    Source: "Neighbourhood components analysis".  A rotation of the components does not change
-    distances, so it does not change the objective: the fit ends at an arbitrary rotation, which has no
-    derivative.  The term ``rotation`` makes the minimum unique, and changes no other derivative.
+    Source: Goldberger et al. 2004, "Neighbourhood components analysis", eq. 4.  A rotation of the
+    components does not change distances, so it does not change the objective: the fit ends at an
+    arbitrary rotation, which has no derivative.  The term ``rotation`` makes the minimum unique, and
+    changes no other derivative.
     """
     X, y, components = fit.float_data("X"), fit.labels(), fit.twin.components_
     same = xp.asarray(indicators(y, y))

@@ -1,4 +1,4 @@
-"""The fits of StandardScaler and PowerTransformer, and transformers that refuse Arrays."""
+"""Differentiate the fits of StandardScaler and PowerTransformer; other transformers refuse Arrays."""
 
 from __future__ import annotations
 
@@ -21,15 +21,19 @@ DATA = "sklearn.preprocessing._data"
 
 @hooks("sklearn.utils.extmath", "_incremental_mean_and_var")
 def incremental_mean_and_var(*args: Any, **options: Any) -> Any:
-    """Give no warning of 0 / 0, as scikit-learn for NumPy data: it overwrites the first batch's NaN."""
+    """Run scikit-learn's function without NumPy's warnings of 0 / 0, which it also does for NumPy data.
+
+    The NaN of 0 / 0 arises in the first batch, and scikit-learn overwrites it.
+    """
     with Quiet(divide="ignore", invalid="ignore"):
         return original("sklearn.utils.extmath", "_incremental_mean_and_var")(*args, **options)
 
 
-def searched(name: str, log_likelihood: Callable[..., Any]) -> None:
-    """Attach a hook to the method of PowerTransformer that computes a column's lambda.
+def differentiate_lambda(name: str, log_likelihood: Callable[..., Any]) -> None:
+    """Give the lambda of a column, which a method of PowerTransformer finds, its derivative.
 
-    scikit-learn finds the lambda by Brent's method.  Its derivative is that of the likelihood's maximum.
+    name : the method.  It finds the maximum of ``log_likelihood(lambda, x)`` by Brent's method.  The
+    derivative is that of the maximum.
     """
 
     @hooks(DATA, f"PowerTransformer.{name}")
@@ -43,8 +47,8 @@ def searched(name: str, log_likelihood: Callable[..., Any]) -> None:
         return connect(value, found["lambda"])
 
 
-searched("_yeo_johnson_optimize", yeo_johnson)
-searched("_box_cox_optimize", box_cox)
+differentiate_lambda("_yeo_johnson_optimize", yeo_johnson)
+differentiate_lambda("_box_cox_optimize", box_cox)
 refuses(
     "sklearn.preprocessing._discretization", "KBinsDiscretizer",
     why="bins are numbered, and a number of a bin is constant in steps",

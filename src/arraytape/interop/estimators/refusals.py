@@ -1,4 +1,4 @@
-"""Fits and predictions that refuse Arrays, because they are no differentiable functions of them."""
+"""Make fits and predictions that are not differentiable, such as those of trees, refuse Arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Support vector machines, which scikit-learn fits by the compiled library libsvm.
+"""Differentiate support vector machines, which scikit-learn fits by the compiled library libsvm.
 
 The fits are differentiated as solutions of the Karush-Kuhn-Tucker conditions.  A machine has candidates:
 pairs of a sample and a sign.  It finds a weight 0 <= alpha <= limit for each candidate, such that
@@ -43,6 +43,7 @@ ROUNDS = 50  # largest number of corrections of libsvm's states, see ``Dual.stat
 class Dual:
     """The dual problem of one machine: a support vector machine for two classes, or a regression.
 
+    name : the estimator's name, for messages.
     rows, signs, targets, limits : arrays with one element for each candidate; a row is a sample's index.
     alpha, b : libsvm's solution.
     total, mass : what sum(sign * alpha) and sum(alpha) have to be; mass is None without nu.
@@ -63,7 +64,10 @@ class Dual:
     free: str = ""
 
     def solve_machine(self) -> tuple[Any, Array, Array]:
-        """Return the indices of the candidates with alpha > 0, their alphas, and b, with derivatives."""
+        """Return the exact solution near libsvm's, as a function of the data.
+
+        That is the indices of the candidates with alpha > 0, their alphas, and b.
+        """
         found = self.states()
         inner, outer = np.flatnonzero(found == 0), np.flatnonzero(found > 0)
         there = np.concatenate([inner, outer])
@@ -94,7 +98,10 @@ class Dual:
 
     # --- states: the candidates at a bound, from NumPy data ------------------------------------------
     def extra(self, states: NumpyData | None) -> Any:
-        """Return the unknown that ``free`` names, "width" or "scale", at libsvm's solution."""
+        """Return the unknown that ``free`` names, "width" or "scale", at libsvm's solution.
+
+        states : the state of each candidate, which "width" needs.
+        """
         if self.free == "scale":
             return float(np.sum(self.alpha)) / float(plain_data(self.mass))
         inner = states == 0
@@ -103,9 +110,10 @@ class Dual:
         return float(np.mean(self.signs[inner] * (plain_data(self.targets)[inner] - f)))
 
     def states(self) -> Any:
-        """Return a state for each candidate: -1 if its alpha is 0, 1 if alpha is at its limit, else 0.
+        """Return the state of each candidate at the exact solution.
 
-        libsvm stops before the exact solution.  So states are changed until the KKT conditions hold.
+        It is -1 if alpha is 0, 1 if alpha is at its limit, else 0.  libsvm stops before the exact
+        solution.  So the states of its solution are changed until the KKT conditions hold.
         """
         limits = plain_data(self.limits)
         scale = self.extra(None) if self.free == "scale" else 1.0
@@ -129,8 +137,9 @@ class Dual:
         return states
 
     def conditions_at(self, states: NumpyData) -> tuple[Any, Any, float]:
-        """Solve the KKT conditions for alpha, given each candidate's state (see the method ``states``).
+        """Solve the KKT conditions for alpha, if it is known which alphas are at a bound.
 
+        states : -1 for candidates with alpha 0, 1 for those with alpha at its limit, else 0.
         Return three results: alpha and sign * (target - f) of each candidate, and the "scale" (or 1).
         """
         inner, outer = states == 0, states > 0
@@ -190,9 +199,10 @@ class Dual:
 # --- kernels ---------------------------------------------------------------------------------------
 @dataclasses.dataclass
 class Kernel:
-    """A kernel and its data X; ``name`` is libsvm's name of it, a function, or "precomputed".
+    """The kernel function of a support vector machine, with the samples X of the fit.
 
-    With "precomputed", X is the kernel matrix.
+    name : libsvm's name of it, such as "rbf", a function of two sets of samples, or "precomputed".  With
+    "precomputed", X is the kernel matrix.
     """
 
     name: Any
@@ -202,11 +212,13 @@ class Kernel:
     degree: int = 3
 
     def between_rows(self, rows: NumpyData, others: NumpyData) -> Array:
+        """Return the kernel matrix of the samples with the indices ``rows`` and ``others``."""
         if self.name == "precomputed":
             return self.X[rows, :][:, others]
         return self.between_samples(self.X[rows, :], self.X[others, :])
 
     def plain_between(self, rows: NumpyData, others: NumpyData) -> Any:
+        """Return the kernel matrix of two sets of samples, by index, as NumPy data."""
         still = dataclasses.replace(
             self, X=xp.stop_gradient(self.X), gamma=plain_data(self.gamma),
             coef0=plain_data(self.coef0),
@@ -257,7 +269,7 @@ def support_vectors(fit: Fit) -> Mapping[str, Array]:
     twin, kernel = fit.twin, kernel_of(fit)
     coef = np.zeros(twin._dual_coef_.shape)
     rows, constants = [xp.asarray(row) for row in coef], []
-    for machine in machines(fit, kernel):
+    for machine in machines_of_fit(fit, kernel):
         found, alpha, b = machine.dual.solve_machine()
         for row, places in machine.places:
             added = spread_weights(twin.support_, places, machine.dual, found, alpha)
@@ -281,9 +293,10 @@ def support_vectors(fit: Fit) -> Mapping[str, Array]:
 def spread_weights(
     support: NumpyData, places: NumpyData, dual: Dual, found: NumpyData, alpha: Array
 ) -> Array:
-    """Return a row of dual_coef_ with one machine's weights: sign * alpha, and 0 for other machines.
+    """Return a row of dual_coef_ with the weights of one machine, sign * alpha, and 0 elsewhere.
 
-    places : mask of the support vectors whose weights in this row belong to the machine.
+    support : the samples that are support vectors, by index.  places : mask of the support vectors whose
+    weights in this row belong to the machine.  found : the candidates with alpha > 0.
     """
     matrix = np.zeros((len(support), len(found)))
     for column, candidate in enumerate(found):
@@ -306,14 +319,18 @@ class Machine:
 
 
 def class_pairs(count: int) -> list[tuple[int, int]]:
-    """Return the pairs of classes in the order of libsvm's machines."""
+    """Return the pairs of numbers of classes; libsvm has a machine for each pair, in this order.
+
+    count : the number of classes.
+    """
     return [*itertools.combinations(range(count), 2)]
 
 
-def machines(fit: Fit, kernel: Kernel) -> list[Machine]:
+def machines_of_fit(fit: Fit, kernel: Kernel) -> list[Machine]:
+    """Return the support vector machines of a fit: a classifier has one for each pair of classes."""
     twin = fit.twin
     if twin._impl in ("c_svc", "nu_svc"):
-        return [pair(fit, kernel, *two) for two in class_pairs(len(twin.classes_))]
+        return [machine_of_pair(fit, kernel, *two) for two in class_pairs(len(twin.classes_))]
     weights, beta = fit.sample_weights(), np.zeros(fit.twin.shape_fit_[0])
     beta[twin.support_] = twin._dual_coef_[0]
     everywhere = [(0, np.ones(len(twin.support_), dtype=bool))]
@@ -340,8 +357,11 @@ def machines(fit: Fit, kernel: Kernel) -> list[Machine]:
     return [Machine(dual, everywhere)]
 
 
-def pair(fit: Fit, kernel: Kernel, first: int, second: int) -> Machine:
-    """Return the support vector machine that separates two classes; the first has the sign 1."""
+def machine_of_pair(fit: Fit, kernel: Kernel, first: int, second: int) -> Machine:
+    """Return the machine of a classifier that separates two classes.
+
+    first, second : the numbers of the classes.  Samples of the first have the sign 1.
+    """
     twin = fit.twin
     labels = fit.labels().reshape(-1)
     rows = np.concatenate([np.flatnonzero(labels == twin.classes_[k]) for k in (first, second)])
@@ -356,7 +376,7 @@ def pair(fit: Fit, kernel: Kernel, first: int, second: int) -> Machine:
     weights = fit.sample_weights()[rows]
     more: dict[str, Any] = {}
     if twin._impl == "nu_svc":
-        fit.asked.add("class_weight")  # which libsvm ignores
+        fit.asked.add("class_weight")  # libsvm ignores it
         more = {"mass": fit.parameter("nu") * xp.sum(weights), "free": "scale"}
     else:
         by_class = weights_of_classes(fit)
@@ -392,35 +412,37 @@ def decision(self: Any, X: ArrayInput) -> Array:
     return -columns[0] if len(classes) == 2 else xp.stack(columns, axis=1)
 
 
-def of_plain(self: Any, method: str, X: ArrayInput) -> Any:
-    """Run scikit-learn's own ``method`` with NumPy data in place of Arrays."""
+def call_method_on_numpy(self: Any, method: str, X: ArrayInput) -> Any:
+    """Run scikit-learn's own ``method`` of an estimator with NumPy data in place of Arrays."""
     function = original_of(getattr(type(self), method))
     return function(detached_object(self), detached(X))
 
 
 @hooks(BASE, "BaseLibSVM._decision_function")
 def decision_function(self: Any, X: ArrayInput) -> Array:
-    return connect(of_plain(self, "_decision_function", X), decision(self, X))
+    return connect(call_method_on_numpy(self, "_decision_function", X), decision(self, X))
 
 
 @hooks(CLASSES, "OneClassSVM.predict")
 @hooks(BASE, "BaseSVC.predict")
 def predict_label(self: Any, X: ArrayInput) -> Any:
     """Return labels, which have no derivative."""
-    return of_plain(self, "predict", X)
+    return call_method_on_numpy(self, "predict", X)
 
 
 @hooks(BASE, "BaseLibSVM.predict")
 def predict(self: Any, X: ArrayInput) -> Any:
     """Return the prediction of a regression, with derivatives."""
-    return connect(of_plain(self, "predict", X), decision(self, X))
+    return connect(call_method_on_numpy(self, "predict", X), decision(self, X))
 
 
 @hooks("sklearn.utils.multiclass", "_ovr_decision_function")
 def by_class(predictions: Array, confidences: Array, n_classes: int) -> Any:
-    """Return for each class its votes plus a term below 1/3 that decides between equal votes.
+    """Combine the decisions of the machines for pairs of classes into a score for each class.
 
-    The term is a function of the sums of confidences, as in scikit-learn.
+    predictions, confidences : shaped (samples, machines).  The score is the number of votes for a class
+    plus a term below 1/3, which decides between equal votes.  The term is a function of the sums of
+    confidences, as in scikit-learn.
     """
     votes: list[Any] = [0.0] * n_classes
     sums: list[Any] = [0.0] * n_classes

@@ -1,4 +1,4 @@
-"""Rules for scipy.linalg's functions, whose values SciPy computes."""
+"""Differentiate scipy.linalg's functions: SciPy computes the values, and rules the derivatives."""
 
 from .._recorded import refused_functions
 from . import _arrangements as _arrangements

@@ -1,4 +1,4 @@
-"""Matrices of scipy.linalg that consist of elements of their arguments, such as Toeplitz matrices.
+"""Record functions of scipy.linalg that arrange elements of their arguments, as in Toeplitz matrices.
 
 SciPy's functions convert Arrays to NumPy.  Here the functions run on element numbers 1, 2, ... instead.
 The result says which element goes where, and a recorded ``take`` arranges the elements.
@@ -16,21 +16,21 @@ import numpy as np
 import arraytape as xp
 
 from .._ops import at_users_line
-from .._recorded import argument_binder, of_path, operand_of, refuse_options
+from .._recorded import argument_binder, import_function, operand_of, refuse_options
 from .._statements import hooks, keeps_arrays
 
 
 def state_arrangement(name: str, *arrays: str, conjugated: bool = False) -> None:
-    """Attach a rule to ``scipy.linalg.<name>``, which only rearranges elements of its arguments.
+    """Let a function of scipy.linalg that only arranges elements of its arguments work on Arrays.
 
-    Each element of the result is 0 or an element of an argument, at a position that depends on shapes
+    Each element of its result is 0 or an element of an argument, at a position that depends on shapes
     alone.
 
-    arrays : the names of the array parameters.
+    name : the function.  arrays : the names of its array parameters.
     conjugated : True if the second array is by default the conjugate of the first.
     """
     path = f"scipy.linalg.{name}"
-    function = of_path(path)
+    function = import_function(path)
     bind, defaults = argument_binder(function)
     options = [p for p in defaults if p not in arrays]
 
@@ -50,7 +50,10 @@ def state_arrangement(name: str, *arrays: str, conjugated: bool = False) -> None
 
 
 def element_numbers(parts: list[Any]) -> list[Any]:
-    """Return an array for each part, of its shape; together they number all elements 1, 2, ..."""
+    """Assign the numbers 1, 2, ... to the elements of all arrays ``parts``, one array after the other.
+
+    Return an array of numbers for each of them, in its shape.
+    """
     ends = [*itertools.accumulate(math.prod(part.shape) for part in parts)]
     return [
         np.arange(end - math.prod(part.shape), end).reshape(part.shape) + 1
@@ -59,7 +62,10 @@ def element_numbers(parts: list[Any]) -> list[Any]:
 
 
 def gather_elements(parts: list[Any], places: Any) -> Any:
-    """Return ``places`` with each number p > 0 replaced by the joined parts' element number p."""
+    """Return an Array with elements of ``parts`` at the positions of their numbers in ``places``.
+
+    places : an array of numbers from ``element_numbers``, or 0 for an element that is 0.
+    """
     flat = xp.concat([xp.asarray(part) for part in parts], axis=None)
     if 0 in flat.shape:
         return xp.zeros(places.shape, dtype=flat.dtype)
@@ -79,7 +85,9 @@ state_arrangement("toeplitz", "c", "r", conjugated=True)
 @hooks("scipy.linalg", "block_diag")
 def block_diag(*arrs: Any) -> Any:
     parts = [operand_of(part) for part in arrs]
-    return gather_elements(parts, of_path("scipy.linalg.block_diag")(*element_numbers(parts)))
+    return gather_elements(
+        parts, import_function("scipy.linalg.block_diag")(*element_numbers(parts))
+    )
 
 
 # The NumPy code of these functions runs on Arrays, once ``np`` in its module is a facade.

@@ -1,4 +1,4 @@
-"""Systems of scipy.linalg with banded, Toeplitz or circulant matrices, and Cholesky factors of bands.
+"""Differentiate scipy.linalg's functions for banded, Toeplitz and circulant matrices.
 
 SciPy computes the values, on NumPy data.  The rules of the systems do not make the whole matrix, which
 would need memory for n * n elements.
@@ -23,11 +23,11 @@ from .._ops import library_op
 from .._plain import ArrayInput
 from .._recorded import operand_of, recorded_function
 from .._statements import hooks
-from ._structures import as_columns, as_given, given_back
+from ._structures import as_columns, in_shape_of_b, pull_structure
 
 
 def shift_rows(x: RawArray, k: int, xp: Namespace) -> Any:
-    """Return the matrix whose row i is row i + k of x, or 0 if x has no such row."""
+    """Return the matrix whose row i is row i + k of x, or 0 if x has no such row; k may be negative."""
     n = x.shape[-2]
     if abs(k) >= n:
         return xp.zeros_like(x)
@@ -37,15 +37,18 @@ def shift_rows(x: RawArray, k: int, xp: Namespace) -> Any:
 
 
 def along_band(u: RawArray, y: RawArray, k: int, xp: Namespace) -> Any:
-    """Return element (j + k, j) of ``u @ y^H`` for each j; 0 where the matrix has no such element."""
+    """Return the diagonal of ``u @ y^H`` that lies k below the main one, without the whole product.
+
+    Element j of the result is element (j + k, j) of the product, or 0 if there is none.
+    """
     return xp.sum(shift_rows(u, k, xp) * conjugate(y, xp), axis=-1)
 
 
 # --- banded -----------------------------------------------------------------------------------------
 def adjoint_band(ab: RawArray, lower: int, upper: int, xp: Namespace) -> Any:
-    """Return the conjugate transpose of a banded matrix, in SciPy's format of bands.
+    """Return the conjugate transpose of a banded matrix, whose diagonals are the rows of ``ab``.
 
-    The transpose has ``upper`` lower diagonals and ``lower`` upper ones.
+    lower, upper : the numbers of diagonals below and above the main one.
     """
     # Element (i, j) stands in row upper + i - j and column j; transposed, in row lower + j - i and
     # column i.
@@ -59,7 +62,10 @@ def adjoint_band(ab: RawArray, lower: int, upper: int, xp: Namespace) -> Any:
 def solve_banded_rule(
     g: RawArray, ab: RawArray, b: RawArray, y: RawArray, lower: int, upper: int, xp: Namespace
 ) -> Any:
-    """Return the cotangents of ab and b: the bands of -u y^H, and u, where A^H u = g."""
+    """Return the cotangents of ab and b for A y = b: the bands of -u y^H, and u, where A^H u = g.
+
+    g : the cotangent of the solution y.  ab : the diagonals of A.
+    """
     g, y = as_columns(b, g, y)
     u = solve_banded_op(adjoint_band(ab, lower, upper, xp), g, lower=upper, upper=lower)
 
@@ -67,7 +73,7 @@ def solve_banded_rule(
         rows = [-along_band(u, y, row - upper, xp) for row in range(lower + upper + 1)]
         return sum_to(xp.stack(rows, axis=-2), ab.shape, xp)
 
-    return Lazy(to_ab), as_given(u, b, xp)
+    return Lazy(to_ab), in_shape_of_b(u, b, xp)
 
 
 solve_banded_op = recorded_function(
@@ -79,7 +85,10 @@ solve_banded_op = recorded_function(
 def solveh_banded_rule(
     g: RawArray, ab: RawArray, b: RawArray, y: RawArray, lower: bool, xp: Namespace
 ) -> Any:
-    """Return the cotangents of ab and b: the bands of -(u y^H + y u^H), and u, where A u = g."""
+    """Return the cotangents of ab and b for A y = b with a Hermitian A, whose bands ab holds.
+
+    They are the bands of -(u y^H + y u^H), and u, where A u = g, the cotangent of y.
+    """
     g, y = as_columns(b, g, y)
     u = solveh_banded_op(ab, g, lower=lower)
 
@@ -93,7 +102,7 @@ def solveh_banded_rule(
                 rows.append(-(one + along_band(y, u, k, xp)))
         return sum_to(xp.stack(rows, axis=-2), ab.shape, xp)
 
-    return Lazy(to_ab), as_given(u, b, xp)
+    return Lazy(to_ab), in_shape_of_b(u, b, xp)
 
 
 solveh_banded_op = recorded_function(
@@ -105,9 +114,10 @@ solveh_banded_op = recorded_function(
 def solve_toeplitz_rule(
     g: RawArray, c: RawArray, r: RawArray, b: RawArray, y: RawArray, xp: Namespace
 ) -> Any:
-    """Return the cotangents of c, r and b: for c and r, sums of -u y^H along diagonals; for b, u.
+    """Return the cotangents of c, r and b for T y = b, where T has the first column c and first row r.
 
-    u is the solution of the adjoint system for g.
+    The cotangents of c and r are sums of -u y^H along diagonals, that of b is u.  u is the solution of
+    T^H u = g, where g is the cotangent of y.
     """
     g, y = as_columns(b, g, y)
     first = c[..., :1]
@@ -117,17 +127,17 @@ def solve_toeplitz_rule(
     n = c.shape[-1]
     return (
         Lazy(lambda: -xp.stack(diagonal_sums(u, y, range(n), xp), axis=-1)),
-        Lazy(lambda: -to_row(diagonal_sums(u, y, range(-1, -n, -1), xp), c, xp)),
-        as_given(u, b, xp),
+        Lazy(lambda: -row_cotangent(diagonal_sums(u, y, range(-1, -n, -1), xp), c, xp)),
+        in_shape_of_b(u, b, xp),
     )
 
 
 def diagonal_sums(u: RawArray, y: RawArray, offsets: range, xp: Namespace) -> list[Any]:
-    """Return the sums of the diagonals of ``u @ y^H`` that are ``offsets`` below the main diagonal."""
+    """Return the sums of those diagonals of ``u @ y^H`` that are ``offsets`` below the main one."""
     return [xp.sum(along_band(u, y, k, xp), axis=-1) for k in offsets]
 
 
-def to_row(sums: list[Any], c: RawArray, xp: Namespace) -> Any:
+def row_cotangent(sums: list[Any], c: RawArray, xp: Namespace) -> Any:
     """Return the cotangent of the first row r of a Toeplitz matrix: 0, and ``sums`` of diagonals.
 
     The cotangent of r[0] is 0, because SciPy reads this element from c.
@@ -153,7 +163,7 @@ def solve_toeplitz(
 
 
 def column_and_row(given: ArrayInput | tuple[ArrayInput, ArrayInput]) -> tuple[Any, Any]:
-    """Return the first column and the first row of a Toeplitz matrix.
+    """Return the first column and first row of a Toeplitz matrix from SciPy's argument ``c_or_cr``.
 
     If only the column is given, the row is its conjugate.
     """
@@ -164,7 +174,10 @@ def column_and_row(given: ArrayInput | tuple[ArrayInput, ArrayInput]) -> tuple[A
 
 
 def matmul_toeplitz_rule(g: RawArray, c: RawArray, r: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """Return the cotangents: for c and r, diagonal sums of g x^H; for x, the adjoint matrix times g."""
+    """Return the cotangents of c, r and x for T @ x, where T has the first column c and first row r.
+
+    Those of c and r are sums of g x^H along diagonals, that of x is T^H g.
+    """
     given = x
     g, x = as_columns(given, g, x)
     first = c[..., :1]
@@ -174,8 +187,8 @@ def matmul_toeplitz_rule(g: RawArray, c: RawArray, r: RawArray, x: RawArray, xp:
     g, x = fill_rows(g, max(m, n), xp), fill_rows(x, max(m, n), xp)
     return (
         Lazy(lambda: xp.stack(diagonal_sums(g, x, range(m), xp), axis=-1)),
-        Lazy(lambda: to_row(diagonal_sums(g, x, range(-1, -n, -1), xp), c, xp)),
-        as_given(second, given, xp),
+        Lazy(lambda: row_cotangent(diagonal_sums(g, x, range(-1, -n, -1), xp), c, xp)),
+        in_shape_of_b(second, given, xp),
     )
 
 
@@ -208,9 +221,9 @@ def matmul_toeplitz(
 
 # --- circulant --------------------------------------------------------------------------------------
 def solve_circulant_rule(g: RawArray, c: RawArray, b: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """Return the cotangents of c and b: for c, sums of -u y^H along wrapped diagonals; for b, u.
+    """Return the cotangents of c and b for C y = b, where C is the circulant matrix of c.
 
-    u is the solution of the adjoint system for g.
+    The cotangent of c has sums of -u y^H along wrapped diagonals, that of b is u, where C^H u = g.
     """
     u = solve_circulant_op(conjugate(xp.roll(xp.flip(c, axis=-1), 1, axis=-1), xp), g)
     left, right = as_columns(b, u, y)
@@ -244,33 +257,37 @@ def solve_circulant(
 
 
 # --- Cholesky factors of bands ----------------------------------------------------------------------
-def in_full(band: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the triangular matrix whose diagonals are the rows of ``band`` (SciPy's format)."""
+def band_to_matrix(band: RawArray, lower: bool, xp: Namespace) -> Any:
+    """Return the triangular matrix whose diagonals are the rows of ``band``, in SciPy's format.
+
+    lower : True for a lower triangle, whose main diagonal is the first row; False for an upper one.
+    """
     total: Any = 0.0
     for row, k in enumerate(offsets(band, lower)):  # element (j + k, j) stands in column j
         total = total + shift_rows(diagonal_matrix(band[..., row, :], xp), -k, xp)
     return total
 
 
-def as_band(x: RawArray, like: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the diagonals of a matrix x in the format and shape of the band ``like``.
+def matrix_to_band(x: RawArray, like: RawArray, lower: bool, xp: Namespace) -> Any:
+    """Return the diagonals of a matrix x as rows, in the format and shape of the band ``like``.
 
-    This linear map is the transpose of ``in_full``.
+    This linear map is the transpose of ``band_to_matrix``.
     """
     rows = [xp.sum(diagonal_part(shift_rows(x, k, xp), xp), axis=-2) for k in offsets(like, lower)]
     return xp.stack(rows, axis=-2)
 
 
 def cholesky_banded_rule(g: RawArray, ab: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of ab: the bands of the cotangent of the matrix, by the rule of ``cholesky``.
+    """Return the cotangent of a matrix's bands ab, given g, that of the bands y of its Cholesky factor.
 
+    It has the bands of the cotangent of the matrix, by the rule of ``cholesky``.
     The corners of ab are no elements of the matrix.  SciPy copies them to the result, so their cotangent
     is g.
     """
-    factor, pull = (in_full(x, lower, xp) for x in (y, g))
+    factor, pull = (band_to_matrix(x, lower, xp) for x in (y, g))
     half = rules.cholesky_vjp(pull, factor, not lower, xp)
-    corners = g - as_band(pull, ab, lower, xp)
-    return as_band(given_back(half, "hermitian", lower, xp), ab, lower, xp) + corners
+    corners = g - matrix_to_band(pull, ab, lower, xp)
+    return matrix_to_band(pull_structure(half, "hermitian", lower, xp), ab, lower, xp) + corners
 
 
 recorded_function(
@@ -282,7 +299,10 @@ recorded_function(
 def cho_solve_banded_rule(
     g: RawArray, c: RawArray, b: RawArray, y: RawArray, lower: bool, xp: Namespace
 ) -> Any:
-    """Return the cotangents of c (in the format of bands) and b: see ``cho_solve_rule``."""
+    """Return the cotangents of c and b for A y = b, where c has the bands of A's Cholesky factor.
+
+    That of b is u, where A u = g.  That of c has the bands of -(u y^H + y u^H) L for a lower factor L.
+    """
     g, y = as_columns(b, g, y)
     u = cho_solve_banded_op(c, g, lower=lower)
 
@@ -293,11 +313,14 @@ def cho_solve_banded_rule(
         rows = [-sum(along_band(p, q, k, xp) for p, q in pairs) for k in offsets(c, lower)]
         return sum_to(xp.stack(rows, axis=-2), c.shape, xp)
 
-    return Lazy(to_c), as_given(u, b, xp)
+    return Lazy(to_c), in_shape_of_b(u, b, xp)
 
 
 def offsets(band: RawArray, lower: bool) -> range:
-    """Return for each row of ``band`` how far its diagonal is below the main diagonal."""
+    """Return for each row of ``band`` how far the diagonal that it holds is below the main diagonal.
+
+    lower : True if the band holds the lower triangle of a matrix, False for the upper one.
+    """
     count = band.shape[-2]
     return range(count) if lower else range(1 - count, 1)
 

@@ -1,4 +1,4 @@
-"""Sylvester, Lyapunov and Riccati equations of scipy.linalg.
+"""Differentiate the solutions of Sylvester, Lyapunov and Riccati equations by scipy.linalg.
 
 SciPy solves them by LAPACK, on NumPy data.  The cotangents are computed from a solution z of the adjoint
 linear equation, with the cotangent g of the solution y as its right-hand side.
@@ -15,7 +15,10 @@ from .._recorded import recorded_function
 
 
 def sylvester_rule(g: RawArray, a: RawArray, b: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """Return the cotangents -z y^H of a, -y^H z of b, z of q: y is the result, a^H z + z b^H = g."""
+    """Return the cotangents of a, b and q, where y solves a y + y b = q.
+
+    They are -z y^H, -y^H z and z, where z solves a^H z + z b^H = g, and g is the cotangent of y.
+    """
     z = sylvester_op(adjoint(a, xp), adjoint(b, xp), g)
     return Lazy(lambda: -(z @ adjoint(y, xp))), Lazy(lambda: -(adjoint(y, xp) @ z)), z
 
@@ -26,7 +29,10 @@ sylvester_op = recorded_function(
 
 
 def lyapunov_rule(g: RawArray, a: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """Return the cotangents -(z y^H + z^H y) of a and z of q: y is the result, a^H z + z a = g."""
+    """Return the cotangents of a and q, where y solves a y + y a^H = q.
+
+    They are -(z y^H + z^H y) and z, where z solves a^H z + z a = g, and g is the cotangent of y.
+    """
     z = lyapunov_op(adjoint(a, xp), g)
     return Lazy(lambda: -(z @ adjoint(y, xp) + adjoint(z, xp) @ y)), z
 
@@ -37,7 +43,10 @@ lyapunov_op = recorded_function(
 
 
 def discrete_rule(g: RawArray, a: RawArray, y: RawArray, method: str | None, xp: Namespace) -> Any:
-    """Return the cotangents z a y^H + z^H a y of a and z of q: y is the result, z - a^H z a = g."""
+    """Return the cotangents of a and q, where y solves y - a y a^H = q.
+
+    They are z a y^H + z^H a y and z, where z solves z - a^H z a = g, and g is the cotangent of y.
+    """
     z = discrete_op(adjoint(a, xp), g, method=method)
     return Lazy(lambda: z @ a @ adjoint(y, xp) + adjoint(z, xp) @ a @ y), z
 
@@ -52,10 +61,10 @@ discrete_op = recorded_function(
 def continuous_are_rule(
     g: RawArray, a: RawArray, b: RawArray, q: RawArray, r: RawArray, y: RawArray, xp: Namespace
 ) -> Any:
-    """Return the cotangents of a, b, q and r: -2 y z, 2 h, -z and -k h.
+    """Return the cotangents of a, b, q and r, where y solves the continuous Riccati equation.
 
-    k = r^-1 b^H is the gain without y, h = y z y k^H, and z solves c z + z c^H = g with the closed loop
-    c = a - b k y.
+    They are -2 y z, 2 h, -z and -k h.  Here k = r^-1 b^H is the gain without y, and h = y z y k^H.  z
+    solves c z + z c^H = g with the closed loop c = a - b k y; g is the cotangent of y.
     """
     gain = xp.linalg.solve(r, adjoint(b, xp))  # r^-1 b^H
     z = symmetric(lyapunov_op(a - b @ gain @ y, symmetric(g, xp)), xp)
@@ -78,9 +87,10 @@ recorded_function(
 def discrete_are_rule(
     g: RawArray, a: RawArray, b: RawArray, q: RawArray, r: RawArray, y: RawArray, xp: Namespace
 ) -> Any:
-    """Return the cotangents of a, b, q and r: 2 y c z, -2 y c z k^H, z and k z k^H.
+    """Return the cotangents of a, b, q and r, where y solves the discrete Riccati equation.
 
-    k is the gain (r + b^H y b)^-1 b^H y a, c = a - b k is the closed loop, and z - c z c^H = g.
+    They are 2 y c z, -2 y c z k^H, z and k z k^H.  Here k is the gain (r + b^H y b)^-1 b^H y a, and
+    c = a - b k is the closed loop.  z solves z - c z c^H = g, where g is the cotangent of y.
     """
     gain = xp.linalg.solve(r + adjoint(b, xp) @ y @ b, adjoint(b, xp) @ y @ a)
     closed = a - b @ gain

@@ -1,4 +1,4 @@
-"""Functions of square matrices in scipy.linalg, such as expm and sqrtm.
+"""Differentiate functions of square matrices in scipy.linalg, such as expm and sqrtm.
 
 SciPy computes the value.  The derivative along a direction e is a block of the same function of a block
 matrix:
@@ -24,7 +24,7 @@ from .._statements import hooks
 def derivative_along(
     function: Callable[[Any], Any], a: RawArray, direction: RawArray, xp: Namespace
 ) -> Any:
-    """Return the derivative of a function of matrices at ``a`` along a direction."""
+    """Return the derivative of a function of matrices at the matrix ``a`` along a direction."""
     n = a.shape[-1]
     upper = xp.concat([a + 0.0 * direction, direction], axis=-1)
     lower = xp.concat([xp.zeros_like(direction), a + 0.0 * direction], axis=-1)
@@ -34,15 +34,19 @@ def derivative_along(
 def transposed_derivative(
     function: Callable[[Any], Any], g: RawArray, a: RawArray, xp: Namespace
 ) -> Any:
-    """Return the cotangent of ``a``: D^H, where D is the derivative of ``function`` at a along g^H.
+    """Return the cotangent of the matrix ``a``, given the cotangent g of ``function(a)``.
 
-    The derivative is taken at a, not at a^H, so that it is on the branch that ``function`` used.
+    It is D^H, where D is the derivative of ``function`` at a along g^H.  The derivative is taken at a,
+    not at a^H, so that it is on the branch that ``function`` used.
     """
     return adjoint(derivative_along(function, a, adjoint(g, xp), xp), xp)
 
 
 def function_of_matrices(name: str, cores: list[int] | None) -> LibraryOp:
-    """Return the op of a function of one matrix that has no options."""
+    """Define the op of a function of scipy.linalg of one matrix, such as "expm", and make SciPy call it.
+
+    cores : the number of last axes that make one matrix, if SciPy accepts stacks: see ``library_op``.
+    """
 
     def matrix_function_rule(g: RawArray, A: RawArray, xp: Namespace) -> Any:
         return transposed_derivative(op, g, A, xp)
@@ -76,7 +80,10 @@ def expm_frechet(
 
 
 def frechet_joint(g: Cotangents, A: RawArray, E: RawArray, xp: Namespace) -> Any:
-    """Return the cotangents of A and E: the results are blocks of expm([[A, E], [0, A]])."""
+    """Return the cotangents of A and E for ``expm_frechet``, given those of its two results, g.
+
+    The results are expm(A) and its derivative along E, which are blocks of expm([[A, E], [0, A]]).
+    """
     to_value, to_slope = g
     n = A.shape[-1]
     zero = xp.zeros_like(A)

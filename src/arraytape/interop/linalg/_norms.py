@@ -1,4 +1,4 @@
-"""scipy.linalg.norm: SciPy computes the value; the derivatives are those of the array API's norms."""
+"""Differentiate scipy.linalg.norm: SciPy computes the value, rules of the array API the derivative."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def norm_rule(
     g: RawArray, a: RawArray, y: RawArray, ord: float | str | None, axis: int | Shape | None,
     keepdims: bool, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of a, given the cotangent g of the norm y."""
+    """Return the cotangent of the array ``a``, given the cotangent g of its norm y."""
     given = range(a.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     axes = [i % a.ndim for i in given]
     if len(axes) != 2 or ord in (None, "fro", "f"):
@@ -32,9 +32,9 @@ def norm_rule(
 
 
 def matrix_norm_rule(g: RawArray, a: RawArray, y: RawArray, ord: Any, xp: Namespace) -> Any:
-    """Return the cotangent of matrices a, given the cotangent g of their norms, with shape (..., 1, 1).
+    """Return the cotangent of matrices ``a``, given the cotangent g of their norms y.
 
-    ord : any norm but Frobenius's.
+    g and y are shaped (..., 1, 1).  ord : SciPy's option, for any norm but Frobenius's.
     """
     if ord in ("nuc", 2, -2):
         U, S, Vh = xp.linalg.svd(a, full_matrices=False)

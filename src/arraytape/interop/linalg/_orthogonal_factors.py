@@ -1,4 +1,7 @@
-"""Factorisations of scipy.linalg with orthogonal factors: QR, RQ, SVD, polar; null spaces, ranges."""
+"""Differentiate factorisations of scipy.linalg with orthogonal factors: QR, RQ, SVD, polar.
+
+Null spaces and ranges are here, too.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,10 @@ from .._statements import hooks
 
 
 def nan_where_used(found: RawArray, extra: RawArray | None, xp: Namespace) -> Any:
-    """Return the cotangent ``found``, or NaN if ``extra`` is not 0.
+    """Return the cotangent ``found`` of a matrix, or NaN if the target depends on arbitrary columns.
 
-    extra : the cotangent of columns that only complete a basis, and are no function of the matrix.
+    extra : the cotangent of columns that only complete a basis, and are no function of the matrix; None
+    or 0 if the target does not depend on them.
     """
     if extra is None or 0 in extra.shape[-2:]:
         return found
@@ -36,9 +40,10 @@ def qr_joint(
     g: Cotangents, Q: RawArray, R: RawArray, order: RawArray, unread: tuple[Any, ...] | None,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of a by the rule of the array API's ``qr``, with columns in the order of a.
+    """Return the cotangent of the matrix a, given those of Q, R and ``order``, where Q R is a[:, order].
 
-    If the target depends on columns of Q that only complete a basis, the cotangent is NaN.
+    It is that of the array API's ``qr``, with columns in the order of a.  If the target depends on
+    columns of Q that only complete a basis, the cotangent is NaN.
     """
     gQ, gR, *_ = g
     k = min(Q.shape[-2], R.shape[-1])
@@ -59,7 +64,7 @@ def qr_joint(
 
 
 def qr_with_order(a: NumpyData, mode: str, pivoting: bool, check_finite: bool) -> Any:
-    """Return Q, R and ``order``, where Q R is a[:, order]."""
+    """Return Q, R and ``order``, where Q R is a[:, order]; without pivoting the order is 0, 1, ..."""
     found = scipy.linalg.qr(a, mode=mode, pivoting=pivoting, check_finite=check_finite)
     if pivoting:
         return found
@@ -97,7 +102,10 @@ def qr(
 
 
 def rq_joint(g: Cotangents, Q: RawArray, R: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent of a = R Q, by the rule of ``qr`` for a^H with reversed columns."""
+    """Return the cotangent of a = R Q, given those of R and Q.
+
+    It is computed by the rule of ``qr``, for a^H with reversed columns.
+    """
     gR, gQ = g
     k = min(Q.shape[-1], R.shape[-2])
     extra = None if gQ is None else gQ[..., : Q.shape[-2] - k, :]
@@ -135,9 +143,10 @@ def svd_joint(
     g: Cotangents, U: RawArray, S: RawArray, Vh: RawArray, unread: tuple[Any, ...] | None,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of a by the rule of the array API's ``svd`` without full matrices.
+    """Return the cotangent of the matrix a, given those of U, S and Vh.
 
-    A gradient that depends on the vectors that complete U or Vh to square matrices is NaN.
+    It is that of the array API's ``svd`` without full matrices.  A gradient that depends on the vectors
+    that complete U or Vh to square matrices is NaN.
     """
     gU, gS, gVh = g
     k = S.shape[-1]
@@ -187,7 +196,7 @@ def svdvals(a: ArrayInput, overwrite_a: bool = False, check_finite: bool = True)
 
 
 # --- bases of null spaces and ranges --------------------------------------------------------------
-def within(g: RawArray, Q: RawArray, xp: Namespace) -> Any:
+def nan_unless_rotatable(g: RawArray, Q: RawArray, xp: Namespace) -> Any:
     """Return g, the cotangent of an orthonormal basis Q; NaN if a rotation of Q changes the target.
 
     A rotation of Q is a basis of the same space, and SciPy may return any of these bases.
@@ -200,20 +209,26 @@ def within(g: RawArray, Q: RawArray, xp: Namespace) -> Any:
 def null_space_rule(
     g: RawArray, A: RawArray, y: RawArray, rcond: float | None, xp: Namespace
 ) -> Any:
-    """Return the cotangent -pinv(A)^H g y^H of A; NaN if the target depends on the basis."""
+    """Return the cotangent -pinv(A)^H g y^H of A, where y is a basis of the null space of A.
+
+    Return NaN if the target depends on the choice of the basis.
+    """
     rtol = rcond if rcond is not None else float(np.finfo(A.dtype).eps) * max(A.shape[-2:])
     pseudo = xp.linalg.pinv(A, rtol=rtol)
-    return -(adjoint(pseudo, xp) @ within(g, y, xp) @ adjoint(y, xp))
+    return -(adjoint(pseudo, xp) @ nan_unless_rotatable(g, y, xp) @ adjoint(y, xp))
 
 
 recorded_function("scipy.linalg.null_space", null_space_rule, arrays=["A"], options=["rcond"])
 
 
 def orth_rule(g: RawArray, A: RawArray, y: RawArray, rcond: float | None, xp: Namespace) -> Any:
-    """Return the cotangent (1 - y y^H) g (pinv(A) y)^H of A; NaN if the target depends on the basis."""
+    """Return the cotangent (1 - y y^H) g (pinv(A) y)^H of A, where y is a basis of the range of A.
+
+    Return NaN if the target depends on the choice of the basis.
+    """
     rtol = rcond if rcond is not None else float(np.finfo(A.dtype).eps) * max(A.shape[-2:])
     pseudo = xp.linalg.pinv(A, rtol=rtol)
-    g = within(g, y, xp)
+    g = nan_unless_rotatable(g, y, xp)
     outside = g - y @ (adjoint(y, xp) @ g)
     return outside @ adjoint(pseudo @ y, xp)
 
@@ -225,9 +240,10 @@ recorded_function("scipy.linalg.orth", orth_rule, arrays=["A"], options=["rcond"
 def polar_joint(
     g: Cotangents, a: RawArray, u: RawArray, p: RawArray, side: str, xp: Namespace
 ) -> Any:
-    """Return the cotangent of a, which is 2 a z + gu p^-1 for a = u p.
+    """Return the cotangent of a, given those of its polar factors u and p, the pair (gu, gp).
 
-    z solves the Sylvester equation p z + z p = Hermitian part of (gp - u^H gu p^-1).
+    For a = u p it is 2 a z + gu p^-1, where z solves the Sylvester equation
+    p z + z p = Hermitian part of (gp - u^H gu p^-1).
     """
     gu, gp = g
     gu = xp.zeros_like(u) if gu is None else gu
@@ -265,7 +281,7 @@ recorded_function(
 
 @hooks("scipy.linalg", "orthogonal_procrustes")
 def orthogonal_procrustes(A: ArrayInput, B: ArrayInput, check_finite: bool = True) -> Any:
-    """Compute what SciPy does, from the SVD of (B^T conj(A))^T, by functions with rules."""
+    """Compute SciPy's ``orthogonal_procrustes`` by the recorded SVD of (B^T conj(A))^T."""
     A, B = arraytape.asarray(operand_of(A)), arraytape.asarray(operand_of(B))
     if A.shape != B.shape:
         raise ValueError(f"the shapes of A and B differ ({A.shape} vs {B.shape})")

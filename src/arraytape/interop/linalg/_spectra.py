@@ -1,4 +1,4 @@
-"""Eigenvalues and eigenvectors in scipy.linalg.
+"""Differentiate eigenvalues and eigenvectors of scipy.linalg.
 
 SciPy computes them by LAPACK, on NumPy data.  The rules call those of the array API's functions
 (``ops/_spectral.py``), on the whole matrix that SciPy reads from its argument.
@@ -23,13 +23,16 @@ from .._ops import LibraryOp, library_op
 from .._plain import ArrayInput, Cotangents, NumpyData
 from .._recorded import function_op, operand_of
 from .._statements import hooks
-from ._banded import as_band, in_full
-from ._structures import given_back, read_structure
+from ._banded import band_to_matrix, matrix_to_band
+from ._structures import pull_structure, read_structure
 
 
 # --- Hermitian matrices, and generalized problems a v = w b v ---------------------------------------
-def reduced(a: RawArray, b: RawArray, lower: bool, xp: Namespace) -> tuple[Any, Any]:
-    """Return L with b = L L^H, and L^-1 a L^-H, which has the eigenvalues w of a v = w b v."""
+def reduce_generalised(a: RawArray, b: RawArray, lower: bool, xp: Namespace) -> tuple[Any, Any]:
+    """Reduce the generalized problem a v = w b v to an ordinary one.
+
+    Return L with b = L L^H, and the matrix L^-1 a L^-H, which has the eigenvalues w.
+    """
     factor = xp.linalg.cholesky(read_structure(b, "hermitian", lower, xp))
     half = xp.linalg.solve(factor, read_structure(a, "hermitian", lower, xp))
     return factor, rules.symmetric(adjoint(xp.linalg.solve(factor, adjoint(half, xp)), xp), xp)
@@ -39,10 +42,11 @@ def eigh_back(
     g: Cotangents, values: RawArray, vectors: RawArray, matrix: RawArray, first: RawArray,
     unread: tuple[Any, ...] | None, xp: Namespace, limits: Any = False,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of a Hermitian matrix, given the cotangents of some eigenpairs.
+    """Return the cotangent of a Hermitian matrix, given the cotangents g of some eigenpairs.
 
-    first : index of the first of these eigenvalues among all.  The rule of ``eigh`` needs all
-    eigenvalues and eigenvectors; those that the call did not return are computed here.
+    values, vectors : the eigenpairs that a call of ``eigh`` returned.  first : index of the first of
+    these eigenvalues among all.  The rule of ``eigh`` needs all eigenvalues and eigenvectors; those that
+    the call did not return are computed here.
     """
     n, k = matrix.shape[-1], values.shape[-1]
     if k == n:
@@ -71,24 +75,27 @@ def eigh_joint(
     g: Cotangents, a: RawArray, values: RawArray, vectors: RawArray, first: RawArray, lower: bool,
     unread: tuple[Any, ...] | None, limits: Any, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of a by the rule of ``eigh``; elements that SciPy does not read get 0."""
+    """Return the cotangent of the Hermitian matrix a, given those of eigenvalues and eigenvectors.
+
+    Elements of a that SciPy does not read get 0.
+    """
     g = g[:2]
     matrix = read_structure(a, "hermitian", lower, xp)
     unread = tuple(unread[:2]) if unread else unread
     found = eigh_back(g, values, vectors, matrix, first, unread, xp, limits)
-    return (given_back(found, "hermitian", lower, xp),)
+    return (pull_structure(found, "hermitian", lower, xp),)
 
 
 def generalised_joint(
     g: Cotangents, a: RawArray, b: RawArray, values: RawArray, vectors: RawArray, first: RawArray,
     lower: bool, unread: tuple[Any, ...] | None, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangents of a and b for the generalized problem a v = w b v.
+    """Return the cotangents of a and b for the generalized problem a v = w b v, given those of w and v.
 
-    With b = L L^H, w and L^H v are the eigenvalues and eigenvectors of L^-1 a L^-H (``reduced``).
+    With b = L L^H, w and L^H v are the eigenvalues and eigenvectors of L^-1 a L^-H.
     """
     gw, gV, _ = g
-    factor, matrix = reduced(a, b, lower, xp)
+    factor, matrix = reduce_generalised(a, b, lower, xp)
     turned = adjoint(factor, xp) @ vectors
     to_turned = None if gV is None else xp.linalg.solve(factor, gV)
     unread = None if unread != () else ()
@@ -106,15 +113,16 @@ def generalised_joint(
         return rules.cholesky_vjp(xp.tril(to_factor), factor, False, xp)
 
     return (
-        Lazy(lambda: given_back(to_hermitian(), "hermitian", lower, xp)),
-        Lazy(lambda: given_back(to_b(), "hermitian", lower, xp)),
+        Lazy(lambda: pull_structure(to_hermitian(), "hermitian", lower, xp)),
+        Lazy(lambda: pull_structure(to_b(), "hermitian", lower, xp)),
     )
 
 
 def eigh_of(name: str, generalised: bool, joint: Callable[..., Any]) -> LibraryOp:
-    """Return the op of ``eigh`` for a v = w v or, if ``generalised``, for a v = w b v.
+    """Return the op of SciPy's ``eigh`` for a v = w v or, if ``generalised``, for a v = w b v.
 
-    The op's third result is the index of the first returned eigenvalue among all: the rule needs it.
+    name : the op's name.  joint : its rule.  The third result is the index of the first returned
+    eigenvalue among all, which the rule needs.
     """
 
     def compute_eigh(
@@ -149,9 +157,12 @@ EIGH_B = eigh_of("scipy.linalg.eigh with b", True, generalised_joint)
 
 
 def values_rule(g: RawArray, a: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of a by the rule of ``eigvalsh``; elements that SciPy does not read get 0."""
+    """Return the cotangent of the matrix a, given that of its eigenvalues, g.
+
+    Elements of a that SciPy does not read get 0.
+    """
     matrix = read_structure(a, "hermitian", lower, xp)
-    return given_back(spectral.eigvalsh(g, matrix, xp), "hermitian", lower, xp)
+    return pull_structure(spectral.eigvalsh(g, matrix, xp), "hermitian", lower, xp)
 
 
 eigvalsh_op = library_op(
@@ -173,15 +184,18 @@ eigvalsh_b_op = library_op(
 
 
 def generalised_values(g: RawArray, a: RawArray, b: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangents v diag(g) v^H of a and -v diag(g w) v^H of b, where v^H b v = 1."""
-    factor, matrix = reduced(a, b, lower, xp)
+    """Return the cotangents of a and b, given that of the eigenvalues w of a v = w b v, g.
+
+    They are v diag(g) v^H and -v diag(g w) v^H, where v^H b v = 1.
+    """
+    factor, matrix = reduce_generalised(a, b, lower, xp)
     values, turned = xp.linalg.eigh(matrix)
     vectors = xp.linalg.solve(adjoint(factor, xp), turned)
     g = spectral.beside_values(g, values)
 
     def between_vectors(weights: RawArray) -> Any:
         whole = rules.symmetric((vectors * weights[..., None, :]) @ adjoint(vectors, xp), xp)
-        return given_back(whole, "hermitian", lower, xp)
+        return pull_structure(whole, "hermitian", lower, xp)
 
     return Lazy(lambda: between_vectors(g)), Lazy(lambda: -between_vectors(g * values))
 
@@ -262,16 +276,22 @@ def banded_joint(
     g: Cotangents, a_band: RawArray, values: RawArray, vectors: RawArray, lower: bool,
     unread: tuple[Any, ...] | None, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of ``a_band``: diagonals of the whole matrix's cotangent (rule of eigh)."""
+    """Return the cotangent of ``a_band``, given those of the eigenvalues and eigenvectors of the matrix.
+
+    It has the diagonals of the cotangent of the whole matrix, by the rule of ``eigh``.
+    """
     found = spectral.eigh_vjp(g, values, vectors, unread, xp)[0]
-    return (as_band(given_back(found, "hermitian", lower, xp), a_band, lower, xp),)
+    return (matrix_to_band(pull_structure(found, "hermitian", lower, xp), a_band, lower, xp),)
 
 
 def banded_values(g: RawArray, a_band: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of ``a_band``: diagonals of the whole matrix's (rule of ``eigvalsh``)."""
-    matrix = read_structure(in_full(a_band, lower, xp), "hermitian", lower, xp)
-    found = given_back(spectral.eigvalsh(g, matrix, xp), "hermitian", lower, xp)
-    return as_band(found, a_band, lower, xp)
+    """Return the cotangent of ``a_band``, given that of the eigenvalues of the matrix, g.
+
+    It has the diagonals of the cotangent of the whole matrix, by the rule of ``eigvalsh``.
+    """
+    matrix = read_structure(band_to_matrix(a_band, lower, xp), "hermitian", lower, xp)
+    found = pull_structure(spectral.eigvalsh(g, matrix, xp), "hermitian", lower, xp)
+    return matrix_to_band(found, a_band, lower, xp)
 
 
 eig_banded_op = function_op(

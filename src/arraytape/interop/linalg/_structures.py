@@ -1,6 +1,6 @@
-"""Structured matrices: arguments of which SciPy reads only a part, such as one triangle.
+"""Serve matrix arguments of which SciPy reads only a part, such as one triangle of a symmetric matrix.
 
-``read_structure`` returns the whole matrix that SciPy computes with.  Its transpose, ``given_back``,
+``read_structure`` returns the whole matrix that SciPy computes with.  Its transpose, ``pull_structure``,
 maps a cotangent of that matrix to a cotangent of the argument.  Elements that are not read get 0.
 Elements that stand at two positions of the matrix get the sum of two cotangents.
 """
@@ -25,9 +25,10 @@ ASSUMED = {
 
 
 def read_structure(a: RawArray, structure: str, lower: bool, xp: Namespace) -> Any:
-    """Return the matrix that SciPy reads from ``a``.
+    """Return the whole matrix that SciPy computes with, of which it reads only a part of ``a``.
 
-    lower : True if SciPy reads the lower triangle of a symmetric or Hermitian matrix.
+    structure : a value of ASSUMED, such as "symmetric".  lower : True if SciPy reads the lower triangle
+    of a symmetric or Hermitian matrix.
     """
     if structure in ("hermitian", "symmetric"):
         across = adjoint(a, xp) if structure == "hermitian" else xp.matrix_transpose(a)
@@ -37,8 +38,12 @@ def read_structure(a: RawArray, structure: str, lower: bool, xp: Namespace) -> A
     return structured_elements(a, structure, xp)
 
 
-def given_back(g: RawArray, structure: str, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of ``a``, given the cotangent g of the matrix from ``read_structure``."""
+def pull_structure(g: RawArray, structure: str, lower: bool, xp: Namespace) -> Any:
+    """Return the cotangent of a matrix argument of SciPy, of which it reads only a part.
+
+    g : the cotangent of the whole matrix, which ``read_structure`` returns for the same ``structure``
+    and ``lower``.  Elements of the argument that SciPy does not read get 0.
+    """
     if structure in ("hermitian", "symmetric"):
         across = adjoint(g, xp) if structure == "hermitian" else xp.matrix_transpose(g)
         return to_triangle(g, across, lower, xp)
@@ -46,7 +51,7 @@ def given_back(g: RawArray, structure: str, lower: bool, xp: Namespace) -> Any:
 
 
 def own_diagonal(x: RawArray, structure: str, xp: Namespace) -> Any:
-    """Return the diagonal of x as a matrix; its real part only if the structure is Hermitian."""
+    """Return x with 0 for all elements off the diagonal; for "hermitian", take the real part of x."""
     diagonal = diagonal_part(x, xp)
     if structure == "hermitian" and is_complex(x):
         return xp.real(diagonal) + 0j
@@ -73,10 +78,13 @@ def without_diagonal(x: RawArray, xp: Namespace) -> Any:
 
 # --- right-hand sides: rules compute with a vector as a matrix of one column ---------------------------
 def as_columns(b: RawArray, *values: Any) -> list[Any]:
-    """Return ``values``; if b is a vector, return each as a matrix of one column."""
+    """Return ``values`` as matrices: vectors become columns, if b, a right-hand side, is a vector."""
     return [x[..., None] if len(b.shape) == 1 else x for x in values]
 
 
-def as_given(u: RawArray, b: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent u in the shape of b: as a vector if b is one, summed over broadcast axes."""
+def in_shape_of_b(u: RawArray, b: RawArray, xp: Namespace) -> Any:
+    """Return u, the cotangent of the right-hand side b as a matrix, in the shape of b.
+
+    It becomes a vector if b is one, and is summed over axes along which b was broadcast.
+    """
     return sum_to(u[..., 0] if len(b.shape) == 1 else u, b.shape, xp)

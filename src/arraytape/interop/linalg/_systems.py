@@ -1,4 +1,4 @@
-"""Linear systems, inverses, Cholesky and LU factors, and least squares of scipy.linalg.
+"""Differentiate linear systems, inverses, factors and least squares of scipy.linalg.
 
 SciPy computes the values by LAPACK, on NumPy data.  Most rules call those of the array API's functions
 (``ops/_factorisations.py``), with the whole matrix that SciPy reads from its argument.
@@ -26,8 +26,8 @@ from .._statements import hooks
 from ._structures import (
     ASSUMED,
     as_columns,
-    as_given,
-    given_back,
+    in_shape_of_b,
+    pull_structure,
     read_structure,
     with_unit_diagonal,
     without_diagonal,
@@ -39,7 +39,10 @@ def solve_rule(
     g: RawArray, a: RawArray, b: RawArray, y: RawArray, lower: bool, assume_a: str | None,
     transposed: bool, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangents of a and b; elements of a that SciPy does not read get 0."""
+    """Return the cotangents of a and b for a y = b, given that of the solution y, g.
+
+    lower, assume_a, transposed : SciPy's options.  Elements of a that SciPy does not read get 0.
+    """
     structure = ASSUMED[assume_a]
     matrix = read_structure(a, structure, lower, xp)
     if transposed:
@@ -61,7 +64,7 @@ def solve_rule(
         first = to_matrix.form()
         if transposed:
             first = xp.matrix_transpose(first)
-        return given_back(first, structure, lower, xp)
+        return pull_structure(first, structure, lower, xp)
 
     return Lazy(to_a), second
 
@@ -73,8 +76,11 @@ recorded_function(
 
 
 def inv_rule(g: RawArray, y: RawArray, assume_a: str | None, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of a by the rule of ``inv``; elements that SciPy does not read get 0."""
-    return given_back(rules.inv(g, y, xp), ASSUMED[assume_a], lower, xp)
+    """Return the cotangent of a, given that of its inverse y, g.
+
+    Elements of a that SciPy does not read get 0.
+    """
+    return pull_structure(rules.inv(g, y, xp), ASSUMED[assume_a], lower, xp)
 
 
 recorded_function(
@@ -86,7 +92,7 @@ recorded_function("scipy.linalg.det", lambda g, a, xp: rules.det(g, a, xp), arra
 
 
 # --- triangular systems, factors ------------------------------------------------------------------
-def turned(x: RawArray, trans: int | str, xp: Namespace) -> Any:
+def apply_trans(x: RawArray, trans: int | str, xp: Namespace) -> Any:
     """Return x, its transpose or its conjugate transpose, for SciPy's option ``trans``."""
     if trans in (0, "N"):
         return x
@@ -97,15 +103,18 @@ def solve_triangular_rule(
     g: RawArray, a: RawArray, b: RawArray, y: RawArray, trans: int | str, lower: bool,
     unit_diagonal: bool, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangents of a and b; elements of a that SciPy does not read get 0."""
+    """Return the cotangents of a and b for a triangular system a y = b, given that of y, g.
+
+    Elements of a that SciPy does not read get 0.
+    """
     structure = "lower" if lower else "upper"
     matrix = read_structure(a, structure, lower, xp)
     if unit_diagonal:
         matrix = with_unit_diagonal(matrix, xp)
-    to_matrix, second = rules.solve_vjp(g, turned(matrix, trans, xp), y, b, xp)
+    to_matrix, second = rules.solve_vjp(g, apply_trans(matrix, trans, xp), y, b, xp)
 
     def to_a() -> Any:
-        first = given_back(turned(to_matrix.form(), trans, xp), structure, lower, xp)
+        first = pull_structure(apply_trans(to_matrix.form(), trans, xp), structure, lower, xp)
         return without_diagonal(first, xp) if unit_diagonal else first
 
     return Lazy(to_a), second
@@ -118,9 +127,12 @@ recorded_function(
 
 
 def cholesky_rule(g: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of a by the rule of ``cholesky``; elements that SciPy does not read get 0."""
+    """Return the cotangent of a, given that of its Cholesky factor y, g.
+
+    Elements of a that SciPy does not read get 0.
+    """
     half = rules.cholesky_vjp(g, y, not lower, xp)
-    return given_back(half, "hermitian", lower, xp)
+    return pull_structure(half, "hermitian", lower, xp)
 
 
 recorded_function(
@@ -134,7 +146,10 @@ OTHER_TRIANGLE_STAYS = bool(scipy.linalg.cho_factor(np.asarray([[4.0, 1.0], [2.0
 
 
 def cho_factor_rule(g: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of a: ``cholesky``'s, plus g at the elements that SciPy copied from a."""
+    """Return the cotangent of a, given g, that of the result y of ``cho_factor``.
+
+    It is the cotangent by the rule of ``cholesky``, plus g at the elements that SciPy copied from a.
+    """
     kept, other = (xp.tril, xp.triu) if lower else (xp.triu, xp.tril)
     factor = cholesky_rule(kept(g), kept(y), lower, xp)
     return factor + other(g, k=1 if lower else -1) if OTHER_TRIANGLE_STAYS else factor
@@ -160,7 +175,10 @@ def cho_factor(
 def cho_solve_rule(
     g: RawArray, c: RawArray, b: RawArray, y: RawArray, lower: bool, xp: Namespace
 ) -> Any:
-    """Return the cotangents of the factor L, -(u y^H + y u^H) L, and of b, u, where L L^H u = g."""
+    """Return the cotangents of c and b for L L^H y = b, where c is the Cholesky factor L.
+
+    They are -(u y^H + y u^H) L and u, where u solves L L^H u = g, and g is the cotangent of y.
+    """
     g, y = as_columns(b, g, y)
     u = cho_solve_op(c, g, lower=lower)
 
@@ -169,7 +187,7 @@ def cho_solve_rule(
         first = xp.tril(first @ xp.tril(c)) if lower else xp.triu(xp.triu(c) @ first)
         return sum_to(first, c.shape, xp)
 
-    return Lazy(to_c), as_given(u, b, xp)
+    return Lazy(to_c), in_shape_of_b(u, b, xp)
 
 
 cho_solve_op = recorded_function(
@@ -180,7 +198,10 @@ cho_solve_op = recorded_function(
 
 # --- LU -------------------------------------------------------------------------------------------
 def permutations(pivots: NumpyData) -> Any:
-    """Return the permutation p of LAPACK's pivots: row i of L U is row p[i] of the matrix."""
+    """Convert LAPACK's pivots of an LU factorisation to a permutation p.
+
+    Row i of L U is row p[i] of the matrix.
+    """
     found = np.broadcast_to(np.arange(pivots.shape[-1]), pivots.shape).copy()
     for one, swaps in zip(
         found.reshape(-1, found.shape[-1]), pivots.reshape(-1, pivots.shape[-1]), strict=True
@@ -191,13 +212,13 @@ def permutations(pivots: NumpyData) -> Any:
 
 
 def to_matrix_order(x: RawArray, rows: RawArray, xp: Namespace) -> Any:
-    """Return x with its row i moved to row ``rows[i]``: from the order of L U to that of the matrix."""
+    """Move the row i of x to row ``rows[i]``, from the order of L U to the order of the matrix."""
     order = xp.argsort(rows, axis=-1)
     return xp.take_along_axis(x, xp.broadcast_to(order[..., None], x.shape), axis=-2)
 
 
 def to_factor_order(x: RawArray, rows: RawArray, xp: Namespace) -> Any:
-    """Return x with its row ``rows[i]`` moved to row i: from the order of the matrix to that of L U."""
+    """Move the row ``rows[i]`` of x to row i, from the order of the matrix to the order of L U."""
     return xp.take_along_axis(x, xp.broadcast_to(rows[..., None], x.shape), axis=-2)
 
 
@@ -214,10 +235,10 @@ def lu_rule(g: Cotangents, lower: RawArray, upper: RawArray, rows: RawArray, xp:
     below, beside = lower.shape[-2] > k, upper.shape[-1] > k
     solve = xp.linalg.solve
     head, right = gL[..., :k, :], gU[..., :, :k]
-    if below:  # L2 = A2 U^-1
+    if below:  # the rows of L below its square part are L2 = A2 U^-1
         foot = adjoint(solve(U, adjoint(gL[..., k:, :], xp)), xp)
         right = right - xp.triu(adjoint(lower[..., k:, :], xp) @ foot)
-    if beside:  # U2 = L^-1 A2
+    if beside:  # the columns of U beyond its square part are U2 = L^-1 A2
         side = solve(adjoint(L, xp), gU[..., :, k:])
         head = head - xp.tril(side @ adjoint(upper[..., :, k:], xp), k=-1)
     middle = xp.tril(adjoint(L, xp) @ head, k=-1) + xp.triu(right @ adjoint(U, xp))
@@ -303,10 +324,11 @@ def lu_solve_joint(
     g: Cotangents, lu: RawArray, pivots: RawArray, b: RawArray, y: RawArray, rows: RawArray, trans: int,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangents of lu and b, where y is the solution.
+    """Return the cotangents of lu and b for ``lu_solve``, given those of its results, g.
 
-    The cotangent of b is u, the solution of the adjoint system with the right-hand side g.  For trans=0
-    that of the matrix L U is -u y^H, from which the product rule yields those of L and U.
+    lu : the factors L and U in one matrix.  y : the solution.  The cotangent of b is u, the solution of
+    the adjoint system with the right-hand side g.  For trans=0 that of the matrix L U is -u y^H, from
+    which the product rule yields those of L and U.
     """
     g, y = as_columns(b, g[0], y)
     if trans == 1:
@@ -324,7 +346,7 @@ def lu_solve_joint(
         first = first + xp.triu(adjoint(lower, xp) @ moved)
         return sum_to(first, lu.shape, xp)
 
-    return Lazy(to_lu), None, as_given(u, b, xp)
+    return Lazy(to_lu), None, in_shape_of_b(u, b, xp)
 
 
 lu_solve_op = library_op(
@@ -350,24 +372,33 @@ def lu_solve(
 
 
 # --- least squares, pseudo-inverses ---------------------------------------------------------------
-def unless_cut(found: RawArray, a: RawArray, pseudo: RawArray, xp: Namespace) -> Any:
-    """Return ``found``, or NaN if ``pseudo`` ignores nonzero singular values: no rule holds then."""
+def nan_if_cut(found: RawArray, a: RawArray, pseudo: RawArray, xp: Namespace) -> Any:
+    """Return the cotangent ``found``, or NaN if its rule does not hold.
+
+    The rule does not hold if ``pseudo``, the pseudo-inverse of ``a``, ignores nonzero singular values.
+    """
     rest = largest_abs(a @ (pseudo @ a) - a, (-2, -1), xp)
     cut = rest > largest_abs(a, (-2, -1), xp) * rules.half_the_digits(a)
     return xp.where(cut, NAN, found)
 
 
 def pseudo_inverse_op(name: str, structure: str) -> LibraryOp:
-    """Return the op of ``pinv`` or ``pinvh``, whose results are the pseudo-inverse and the rank."""
+    """Return the op of ``pinv`` or ``pinvh``, whose results are the pseudo-inverse and the rank.
+
+    name : SciPy's function.  structure : of the matrix that it reads, "general" or "hermitian".
+    """
 
     def pinv_joint(g: Cotangents, a: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
-        """Return the cotangent of a by the rule of ``pinv``; elements that SciPy does not read get 0."""
+        """Return the cotangent of a, given those of the pseudo-inverse y and the rank, g.
+
+        Elements of a that SciPy does not read get 0.
+        """
         pull, _ = g
         if pull is None:
             return (xp.zeros_like(a),)
         matrix = read_structure(a, structure, lower, xp)
-        found = unless_cut(rules.pinv_vjp(pull, matrix, y, xp), matrix, y, xp)
-        return (given_back(found, structure, lower, xp),)
+        found = nan_if_cut(rules.pinv_vjp(pull, matrix, y, xp), matrix, y, xp)
+        return (pull_structure(found, structure, lower, xp),)
 
     def pinv_forward(
         a: NumpyData, lower: bool = True, atol: float | None = None, rtol: float | None = None,
@@ -405,9 +436,10 @@ def lstsq_joint(
     g: Cotangents, a: RawArray, b: RawArray, x: RawArray, residues: RawArray, cond: float | None,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangents of a and b, where x = pinv(a) b: Golub and Pereyra 1973, eq. (4.12).
+    """Return the cotangents of a and b for ``lstsq``, given those of its results, g.
 
-    x minimises the residues |b - a x|^2, so the derivative of the residues with respect to x is 0.
+    x is pinv(a) b: Golub and Pereyra 1973, eq. (4.12).  x minimises the residues |b - a x|^2, so the
+    derivative of the residues with respect to x is 0.
     """
     gx, to_residues, _, *to_values = g
     right, x = as_columns(b, b, x)
@@ -439,13 +471,16 @@ def lstsq_joint(
         if to_values and to_values[0] is not None:
             U, _, Vh = xp.linalg.svd(a, full_matrices=False)
             found = found + (U * to_values[0][..., None, :]) @ Vh
-        return sum_to(unless_cut(found, a, pseudo, xp), a.shape, xp)
+        return sum_to(nan_if_cut(found, a, pseudo, xp), a.shape, xp)
 
-    return Lazy(to_a), as_given(to_b, b, xp)
+    return Lazy(to_a), in_shape_of_b(to_b, b, xp)
 
 
 def lstsq_of(*outputs: str) -> LibraryOp:
-    """Return the op of ``lstsq`` with these results; the driver gelsy returns no singular values."""
+    """Return the op of SciPy's ``lstsq`` with the results ``outputs``, which depend on the driver.
+
+    The driver gelsy returns no singular values.
+    """
     return library_op(
         "scipy.linalg.lstsq",
         lambda a, b, cond=None, check_finite=True, lapack_driver=None: scipy.linalg.lstsq(

@@ -1,4 +1,4 @@
-"""The functions of scipy.ndimage: filters and interpolation.
+"""Let scipy.ndimage work on Arrays: filters and interpolation.
 
 SciPy's Python code runs on Arrays unchanged, but the C functions that it calls need NumPy data.  Some C
 functions are replaced by ops with rules (``_filters``, ``_interpolation``); the others refuse Arrays.
@@ -37,7 +37,7 @@ data_for_results = _ni_support._get_output
 
 
 def get_output(output: Output, *args: Any, **keywords: Any) -> Any:
-    """Return the array for a result, in place of SciPy's ``_get_output``.
+    """Return the array into which a function of SciPy writes its result, in place of ``_get_output``.
 
     Return an Array, whose writes are recorded, if SciPy's calling function has an Array among its
     variables.

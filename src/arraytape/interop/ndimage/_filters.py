@@ -1,4 +1,4 @@
-"""Filters of scipy.ndimage: correlations, selections (minimum, rank, ...), and Fourier filters.
+"""Differentiate filters of scipy.ndimage: correlations, selections (minimum, rank), Fourier filters.
 
 Ops here call SciPy's functions, whose C code needs NumPy data.  The rules compute the cotangents of the
 image, and for correlations also of the weights.
@@ -19,7 +19,7 @@ import arraytape
 from ..._array.array import Array
 from ..._storage.storage import conjugate
 from ..._util.array_types import Namespace, RawArray
-from .._borders import Output, extend_lines, fold_lines, into, padded_after, window
+from .._borders import Output, append_zeros, compute_into, extend_lines, fold_lines, window
 from .._context import has_array
 from .._facades import asarray, no_rule
 from .._hooks import original_of
@@ -37,28 +37,38 @@ Function = Callable[..., Any]
 def pad_cotangent(
     g: RawArray, sizes: Sequence[int], axes: Sequence[int], xp: Namespace
 ) -> tuple[Any, list[int]]:
-    """Return g padded at the end of each axis, and origins for its correlation with reversed weights.
+    """Prepare the cotangent g of a correlation for its correlation with the reversed weights.
 
-    The correlation then has a result for each element of the image and of its continuation.
+    Return g with zeros at the end of each axis, and the origins for SciPy's ``correlate``.  Then there
+    is a result for each element of the image and of its padding.  sizes : the lengths of the weights
+    along ``axes``.
     """
     for axis, size in zip(axes, sizes, strict=True):
-        g = padded_after(g, axis, size - 1, xp)
+        g = append_zeros(g, axis, size - 1, xp)
     return g, [(size - 1) // 2 for size in sizes]
 
 
-def all_folded(
+def fold_all_axes(
     full: RawArray, shape: Shape, sizes: Sequence[int], axes: Sequence[int], modes: Sequence[str],
     origins: Sequence[int], xp: Namespace,
 ) -> Any:  # fmt: skip
+    """Return the cotangent of an image of this shape, given that of the padded image, ``full``.
+
+    sizes, modes, origins : those of the filter along each of ``axes``.
+    """
     for axis, size, mode, origin in zip(axes, sizes, modes, origins, strict=True):
         full = fold_lines(full, axis, shape[axis], mode, size // 2 + origin, xp)
     return full
 
 
-def all_extended(
+def extend_all_axes(
     x: RawArray, sizes: Sequence[int], axes: Sequence[int], modes: Sequence[str], cval: complex,
     origins: Sequence[int], xp: Namespace,
 ) -> Any:  # fmt: skip
+    """Return the image x padded along ``axes``, as a filter of these sizes reads it.
+
+    modes, origins : the filter's options along each axis.  cval : the value for the constant modes.
+    """
     for axis, size, mode, origin in zip(axes, sizes, modes, origins, strict=True):
         before = size // 2 + origin
         x = extend_lines(x, axis, mode, before, size - 1 - before, cval, xp)
@@ -66,7 +76,7 @@ def all_extended(
 
 
 def reverse(w: RawArray, xp: Namespace) -> Any:
-    """Return reversed weights, conjugated because SciPy conjugates complex weights."""
+    """Return the weights w reversed along all axes, and conjugated, as SciPy conjugates weights."""
     return conjugate(xp.flip(w), xp)
 
 
@@ -74,8 +84,12 @@ def weights_adjoint(
     g: RawArray, x: RawArray, shape: Shape, axes: Sequence[int], modes: Sequence[str], cval: complex,
     origins: Sequence[int], xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return each weight's cotangent: the inner product of g and the elements the weight multiplies."""
-    wide = all_extended(x, shape, axes, modes, cval, origins, xp)
+    """Return the cotangent of a correlation's weights, given the cotangent g of its result.
+
+    Each element is the inner product of g and the elements of the image x that the weight multiplies.
+    shape : that of the weights along ``axes``.
+    """
+    wide = extend_all_axes(x, shape, axes, modes, cval, origins, xp)
     starts = np.zeros(len(x.shape), int)
     found = []
     for tap in np.ndindex(*shape):
@@ -90,7 +104,7 @@ def correlate1d_image(
     at, size = (axis % len(shape),), w.shape
     wide, (middle,) = pad_cotangent(g, size, at, xp)
     full = correlate1d_op(wide, reverse(w, xp), at[0], "constant", 0.0, middle)
-    return all_folded(full, shape, size, at, (mode,), (origin,), xp)
+    return fold_all_axes(full, shape, size, at, (mode,), (origin,), xp)
 
 
 correlate1d_op = library_op(
@@ -111,7 +125,7 @@ def correlate1d(
     mode: str = "reflect", cval: complex = 0.0, origin: int = 0,
 ) -> Any:  # fmt: skip
     x, w = asarray(input), asarray(weights)
-    return into(output, lambda dtype: correlate1d_op(x, w, axis, mode, cval, origin, dtype))
+    return compute_into(output, lambda dtype: correlate1d_op(x, w, axis, mode, cval, origin, dtype))
 
 
 def correlate_image(
@@ -120,7 +134,7 @@ def correlate_image(
     axes = range(len(shape))
     wide, middle = pad_cotangent(g, w.shape, axes, xp)
     full = correlate_op(wide, reverse(w, xp), "constant", 0.0, middle)
-    return all_folded(full, shape, w.shape, axes, [mode] * len(shape), origins, xp)
+    return fold_all_axes(full, shape, w.shape, axes, [mode] * len(shape), origins, xp)
 
 
 correlate_op = library_op(
@@ -150,7 +164,7 @@ def correlate(
     if convolution:
         w = reverse(w, np)
         origins = [-o - 1 + size % 2 for o, size in zip(origins, w.shape, strict=True)]
-    return into(output, lambda dtype: correlate_op(x, w, mode, cval, origins, dtype))
+    return compute_into(output, lambda dtype: correlate_op(x, w, mode, cval, origins, dtype))
 
 
 def uniform_image(
@@ -159,7 +173,7 @@ def uniform_image(
     at = (axis % len(shape),)
     wide, (middle,) = pad_cotangent(g, (size,), at, xp)
     full = uniform_op(wide, size, at[0], "constant", 0.0, middle)
-    return all_folded(full, shape, (size,), at, (mode,), (origin,), xp)
+    return fold_all_axes(full, shape, (size,), at, (mode,), (origin,), xp)
 
 
 uniform_op = library_op(
@@ -177,14 +191,14 @@ def uniform_filter1d(
     cval: complex = 0.0, origin: int = 0,
 ) -> Any:  # fmt: skip
     x = asarray(input)
-    return into(output, lambda dtype: uniform_op(x, size, axis, mode, cval, origin, dtype))
+    return compute_into(output, lambda dtype: uniform_op(x, size, axis, mode, cval, origin, dtype))
 
 
 @hooks("scipy.ndimage._filters", "_gaussian_kernel1d")
 def gaussian_kernel(sigma: Any, order: int, radius: int) -> Any:
-    """Compute SciPy's kernel by the same steps on Arrays.
+    """Compute the weights of a Gaussian filter, or of its derivative of an order, for a sigma on a tape.
 
-    SciPy writes into NumPy data, which would convert a sigma that is an Array to a number.
+    The steps are SciPy's.  SciPy writes into NumPy data, which would convert an Array sigma to a number.
     """
     if order < 0:
         raise ValueError("order must be non-negative")
@@ -209,7 +223,10 @@ def gradient_magnitude(
     mode: str | Sequence[str] = "reflect", cval: complex = 0.0, extra_arguments: Sequence[Any] = (),
     extra_keywords: Mapping[str, Any] | None = None, *, axes: int | Sequence[int] | None = None,
 ) -> Any:  # fmt: skip
-    """Compute what SciPy does, except that sqrt has the derivative 0 at 0, instead of infinity."""
+    """Compute SciPy's ``generic_gradient_magnitude``, but with the derivative 0 where the result is 0.
+
+    The derivative of the square root would be infinite there.
+    """
     x = asarray(input)
     made = _ni_support._get_output(output, x)
     at = _ni_support._check_axes(axes, x.ndim)
@@ -228,7 +245,7 @@ def gradient_magnitude(
     some = square != 0
     apart: Any = arraytape.where(some, square, 1)
     root = arraytape.where(some, np.sqrt(apart), 0)  # sqrt returns a float for integers, too
-    return into(made, lambda dtype: arraytape.astype(root, dtype, copy=False))
+    return compute_into(made, lambda dtype: arraytape.astype(root, dtype, copy=False))
 
 
 # --- selections --------------------------------------------------------------------------------------
@@ -236,12 +253,14 @@ def selection_adjoint(
     g: RawArray, x: RawArray, y: RawArray, footprint: NumpyData, heights: NumpyData | None,
     modes: Sequence[str], cval: complex, origins: Sequence[int], shape: Shape, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the image's cotangent: g, shared evenly by the elements that equal the selected element.
+    """Return the cotangent of the image x for a filter that selects elements, such as a minimum.
 
-    Only the elements under the footprint are compared.  y : the selected elements.
+    g is shared evenly by the elements that equal the selected one.  Only the elements under the
+    footprint are compared.  y : the selected elements, the filter's result.  heights : the structure of
+    a grey morphology, or None.
     """
     axes, sizes = range(len(shape)), footprint.shape
-    wide = all_extended(x, sizes, axes, modes, cval, origins, xp)
+    wide = extend_all_axes(x, sizes, axes, modes, cval, origins, xp)
     taps = [tap for tap in np.ndindex(*sizes) if footprint[tap]]
     hits = [is_selected(wide[window(tap, shape)], y, heights, tap, xp) for tap in taps]
     count = sum(xp.astype(hit, g.dtype) for hit in hits)
@@ -249,16 +268,17 @@ def selection_adjoint(
         xp.scatter_add(xp.where(hit, g / count, 0.0), wide.shape, window(tap, shape))
         for tap, hit in zip(taps, hits, strict=True)
     ]
-    return all_folded(sum(parts[1:], parts[0]), shape, sizes, axes, modes, origins, xp)
+    return fold_all_axes(sum(parts[1:], parts[0]), shape, sizes, axes, modes, origins, xp)
 
 
 def is_selected(
     x: RawArray, y: RawArray, heights: NumpyData | None, tap: Shape, xp: Namespace
 ) -> Any:
-    """Return a mask: True where the filter selected the element at position ``tap`` of the footprint.
+    """Return a mask of the results for which the filter selected the element at ``tap``.
 
-    x : these elements.  y : the filter's results.  heights : the structure of a grey morphology, which
-    is added to x; None for other filters.
+    tap : a position in the footprint.  x : for each result, the element of the image at this position.
+    y : the results.  heights : the structure of a grey morphology, which is added to the image; None for
+    other filters.
     """
     if heights is None:
         return xp.astype(x, y.dtype, copy=False) == y
@@ -280,15 +300,15 @@ selection_op = library_op(
 )
 
 
-def selected(
+def apply_selection(
     name: str, given: Function, x: Array, output: Output, footprint: NumpyData,
     mode: str | Sequence[str], cval: complex, origin: int | Sequence[int], axes: Sequence[int],
     heights: NumpyData | None = None,
 ) -> Any:  # fmt: skip
-    """Call ``selection_op`` on SciPy's function ``name``, and write the result into ``output``.
+    """Record a filter of SciPy that selects elements of the Array x, and serve its option ``output=``.
 
-    given : a function of the output's dtype that returns the arguments of SciPy's function after x.
-    axes : the axes of x that the footprint spans.
+    name : SciPy's function.  given : a function of the output's dtype that returns the arguments of
+    SciPy's function after x.  axes : the axes of x that the footprint spans.
     """
     others = [axis for axis in range(x.ndim) if axis not in axes]
     modes = ["constant"] * x.ndim
@@ -297,7 +317,7 @@ def selected(
     origins = _filters._expand_origin(x.ndim, axes, origin)
     whole = np.expand_dims(footprint, others)
     tall = None if heights is None else np.expand_dims(heights, others)
-    return into(
+    return compute_into(
         output, lambda dtype: selection_op(x, name, given(dtype), whole, tall, modes, cval, origins)
     )
 
@@ -310,7 +330,7 @@ def state_line_filter(name: str) -> None:
     ) -> Any:  # fmt: skip
         x, footprint = asarray(input), np.ones(max(size, 0), bool)
         at = (normalize_axis_index(axis, x.ndim),)
-        return selected(
+        return apply_selection(
             name, lambda dtype: (size, axis, dtype, mode, cval, origin), x, output, footprint, mode,
             cval, origin, at,
         )  # fmt: skip
@@ -344,7 +364,7 @@ def min_or_max_filter(
     x, size, footprint = asarray(input), plain_data(size), plain_data(footprint)
     at = _ni_support._check_axes(axes, x.ndim)
     tall = None if structure is None else np.asarray(structure, np.float64)
-    return selected(
+    return apply_selection(
         "_min_or_max_filter",
         lambda dtype: (size, footprint, structure, dtype, mode, cval, origin, minimum, axes),
         x, output, footprint_of(size, footprint, tall, len(at)), mode, cval, origin, at,
@@ -360,7 +380,7 @@ def rank_filter(
 ) -> Any:  # fmt: skip
     x, size, footprint = asarray(input), plain_data(size), plain_data(footprint)
     at = _ni_support._check_axes(axes, x.ndim)
-    return selected(
+    return apply_selection(
         "_rank_filter",
         lambda dtype: (rank, size, footprint, dtype, mode, cval, origin, operation, axes),
         x, output, footprint_of(size, footprint, None, len(at)), mode, cval, origin, at,
@@ -400,7 +420,7 @@ def fourier_rule(function: str) -> Function:
         *kind_of_filter: Any,
     ) -> None:  # fmt: skip
         x = asarray(input)
-        into(
+        compute_into(
             output,
             lambda dtype: fourier_op(x, function, parameters, n, axis, kind_of_filter, dtype),
         )

@@ -1,4 +1,4 @@
-"""Interpolation of scipy.ndimage: the spline filter, and sums of B-splines at coordinates.
+"""Differentiate interpolation in scipy.ndimage: the spline filter, and sums of B-splines.
 
 Ops here call SciPy's C functions, which need NumPy data.  The rules write the interpolation out as a
 weighted sum of coefficients, and differentiate it with respect to the coefficients and coordinates.
@@ -22,7 +22,7 @@ import arraytape
 from ..._array.array import Array
 from ..._record.plan import Lazy
 from ..._util.array_types import Namespace, RawArray
-from .._borders import Output, into
+from .._borders import Output, compute_into
 from .._context import has_array
 from .._facades import asarray, no_rule
 from .._hooks import original_of
@@ -46,7 +46,7 @@ def spline_forward(
 def spline_adjoint(
     g: RawArray, order: int, axis: int, border: int, shape: Shape, xp: Namespace
 ) -> Any:
-    """Return the cotangent of the spline filter's input.
+    """Return the cotangent of the input of SciPy's spline filter, given that of its result, g.
 
     The filter multiplies by the inverse of a matrix of B-spline values.  For the border GRID_WRAP that
     matrix is symmetric; for mirrored borders it is symmetric if both ends are weighted by a half.  For
@@ -82,15 +82,16 @@ def spline_filter1d(
     input: ArrayInput, order: int, axis: int, output: Array | NumpyData, border: int
 ) -> None:
     x = asarray(input)
-    into(output, lambda dtype: spline_op(x, order, axis, border, dtype))
+    compute_into(output, lambda dtype: spline_op(x, order, axis, border, dtype))
 
 
 # --- the coefficients that an interpolation reads, and their weights ---------------------------------
 def inner_coordinate(at: RawArray, length: int, border: int, xp: Namespace) -> tuple[Any, Any]:
-    """Map coordinates off an axis to the axis, if ``border`` repeats or mirrors the image.
+    """Map coordinates beyond the ends of an axis to the axis, if ``border`` repeats the image.
 
-    Return the mapped coordinates, and the map's derivative: 1, -1 where it mirrors, 0 for length 1.
-    Other borders leave the coordinates as they are.
+    at : the coordinates.  length : that of the axis.  border : SciPy's code, such as WRAP.  Return the
+    mapped coordinates, and the map's derivative: 1, -1 where it mirrors, 0 for length 1.  Other borders
+    leave the coordinates as they are.
     """
     one = xp.ones(at.shape, dtype=at.dtype, device=at.device)
     if border in (NEAREST, CONSTANT, GRID_CONSTANT):
@@ -112,7 +113,7 @@ def inner_coordinate(at: RawArray, length: int, border: int, xp: Namespace) -> t
 
 
 def inner_place(place: RawArray, length: int, border: int, xp: Namespace) -> Any:
-    """Map indices beyond the ends of an axis to indices on the axis, by the mode ``border``."""
+    """Map indices beyond the ends of an axis to indices on the axis, as SciPy does for ``border``."""
     if border in (NEAREST, GRID_CONSTANT):
         return xp.clip(place, 0, length - 1)
     if length < 2:
@@ -126,8 +127,8 @@ def inner_place(place: RawArray, length: int, border: int, xp: Namespace) -> Any
     return xp.where(place >= length, 2 * length - 2 - place, place)
 
 
-def basis(u: RawArray, degree: int, xp: Namespace) -> list[Any]:
-    """Return the values of the B-splines that are nonzero at u, where u is between 0 and 1.
+def spline_basis(u: RawArray, degree: int, xp: Namespace) -> list[Any]:
+    """Return the values of the ``degree + 1`` B-splines that are nonzero at u, which is between 0 and 1.
 
     The knots are the integers.  Source: Piegl and Tiller 1997, algorithm A2.2.
     """
@@ -143,7 +144,10 @@ def basis(u: RawArray, degree: int, xp: Namespace) -> list[Any]:
 
 
 class Taps:
-    """The coefficients that interpolation at coordinates along one axis reads, and their weights.
+    """The spline coefficients that interpolation along one axis reads, and their weights.
+
+    at : the coordinates along the axis.  length : that of the axis.  order : that of the splines.
+    border : SciPy's code, such as WRAP.  npad : the width of the padding that SciPy added to the image.
 
     places, weights and slopes are lists with one array for each of the ``order + 1`` coefficients.
 
@@ -171,8 +175,8 @@ class Taps:
         self.inside = (
             [(place >= 0) & (place < length) for place in raw] if border == GRID_CONSTANT else None
         )
-        self.weights = basis(u, order, xp)
-        lower = basis(u, order - 1, xp) if order else []
+        self.weights = spline_basis(u, order, xp)
+        lower = spline_basis(u, order - 1, xp) if order else []
         zero = 0.0 * u
         steps = [b - a for a, b in zip([*lower, zero], [zero, *lower], strict=True)]
         self.slopes = [step * speed for step in steps]
@@ -181,6 +185,10 @@ class Taps:
 def taps_of(
     at: RawArray, shape: Shape, order: int, border: int, npad: int, xp: Namespace
 ) -> list[Taps]:
+    """Return the Taps of each axis of an image of this shape.
+
+    at : the coordinates for each axis, stacked along the first axis.  Others are those of Taps.
+    """
     at = image_in_double(at, xp)
     return [Taps(at[d], n, order, border, npad, xp) for d, n in enumerate(shape)]
 
@@ -188,8 +196,9 @@ def taps_of(
 def each_tap(taps: Sequence[Taps], shape: Shape, xp: Namespace) -> Any:
     """Yield (numbers, index, mask) for each of the coefficients that an interpolated value reads.
 
-    numbers : for each axis, the coefficient's position in ``Taps.places``.  index : its flat indices in
-    the image.  mask : True where the index lies on all axes; None if every index does.
+    taps : the Taps of each axis.  shape : that of the image.  numbers : for each axis, the coefficient's
+    position in ``Taps.places``.  index : its flat indices in the image.  mask : True where the index
+    lies on all axes; None if every index does.
     """
     strides = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
     for numbers in itertools.product(*[range(len(axis.places)) for axis in taps]):
@@ -205,7 +214,7 @@ def all_of(masks: Sequence[Any]) -> Any:
 
 
 def cotangent_within(g: RawArray, taps: Sequence[Taps], xp: Namespace) -> Any:
-    """Return g, but 0 at results off the image, because these are ``cval``, a constant."""
+    """Return the cotangent g, but 0 for interpolated values off the image, which are constants."""
     within = all_of([axis.within for axis in taps if axis.within is not None])
     return g if within is None else xp.where(within, g, 0.0)
 
@@ -215,10 +224,13 @@ def image_in_double(x: RawArray, xp: Namespace) -> Any:
     return xp.astype(x, xp.float64, copy=False)
 
 
-def by_coefficients(
+def pull_to_coefficients(
     g: RawArray, at: RawArray, shape: Shape, order: int, border: int, npad: int, xp: Namespace
 ) -> Any:
-    """Return the cotangent of the spline coefficients, given that of the interpolated values, g."""
+    """Return the cotangent of the spline coefficients, given that of the interpolated values, g.
+
+    at : the coordinates.  shape : that of the coefficients.  order, border, npad : as for ``Taps``.
+    """
     taps = taps_of(at, shape, order, border, npad, xp)
     g, found = cotangent_within(image_in_double(g, xp), taps, xp), []
     for numbers, index, inside in each_tap(taps, shape, xp):
@@ -230,11 +242,14 @@ def by_coefficients(
     return xp.reshape(sum(found[1:], found[0]), shape)
 
 
-def by_coordinates(
+def pull_to_coordinates(
     g: RawArray, c: RawArray, at: RawArray, order: int, border: int, cval: float, npad: int,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of the coordinates ``at``, given that of the interpolated values, g."""
+    """Return the cotangent of the coordinates ``at``, given that of the interpolated values, g.
+
+    c : the spline coefficients.  order, border, npad : as for ``Taps``.
+    """
     shape = c.shape
     taps = taps_of(at, shape, order, border, npad, xp)
     g, flat = cotangent_within(image_in_double(g, xp), taps, xp), xp.reshape(c, (-1,))
@@ -264,10 +279,10 @@ def interpolate_forward(
 
 interpolate = library_op(
     "scipy.ndimage.map_coordinates", interpolate_forward,
-    lambda g, coordinates, shape, order, border, npad, xp: by_coefficients(
+    lambda g, coordinates, shape, order, border, npad, xp: pull_to_coefficients(
         g, coordinates, shape, order, border, npad, xp
     ),
-    lambda g, c, coordinates, order, border, cval, npad, xp: by_coordinates(
+    lambda g, c, coordinates, order, border, cval, npad, xp: pull_to_coordinates(
         g, c, coordinates, order, border, cval, npad, xp
     ),
 )  # fmt: skip
@@ -304,10 +319,10 @@ def affine_joint(
 
     @functools.cache
     def affine_slopes() -> Any:
-        return by_coordinates(g, c, at, order, border, cval, npad, xp)
+        return pull_to_coordinates(g, c, at, order, border, cval, npad, xp)
 
     return (
-        Lazy(lambda: by_coefficients(g, at, c.shape, order, border, npad, xp)),
+        Lazy(lambda: pull_to_coefficients(g, at, c.shape, order, border, npad, xp)),
         Lazy(lambda: xp.tensordot(affine_slopes(), grid(shape_out, at, xp), axes=(every, every))),
         Lazy(lambda: xp.sum(affine_slopes(), axis=every)),
     )
@@ -343,10 +358,10 @@ def zoom_joint(
 
     @functools.cache
     def zoom_slopes() -> Any:
-        return by_coordinates(g, c, at, order, border, cval, npad, xp)
+        return pull_to_coordinates(g, c, at, order, border, cval, npad, xp)
 
     return (
-        Lazy(lambda: by_coefficients(g, at, c.shape, order, border, npad, xp)),
+        Lazy(lambda: pull_to_coefficients(g, at, c.shape, order, border, npad, xp)),
         Lazy(lambda: xp.sum(zoom_slopes() * moved, axis=every)),
         Lazy(lambda: xp.sum(zoom_slopes() * factor, axis=every)),
     )
@@ -370,10 +385,10 @@ def geometric_transform(
         coordinates = arraytape.reshape(asarray(points).T, (c.ndim, *output.shape))
     if coordinates is not None:
         at = asarray(coordinates)
-        into(output, lambda dtype: interpolate(c, at, *how, dtype))
+        compute_into(output, lambda dtype: interpolate(c, at, *how, dtype))
     else:
         both = asarray(matrix, np.float64), asarray(offset, np.float64)
-        into(output, lambda dtype: affine(c, *both, output.shape, *how, dtype))
+        compute_into(output, lambda dtype: affine(c, *both, output.shape, *how, dtype))
 
 
 def zoom_shift(
@@ -383,7 +398,7 @@ def zoom_shift(
     c, given = asarray(input), (zoom is not None, shift is not None)
     factor = asarray(np.ones(c.ndim) if zoom is None else zoom, np.float64)
     step = asarray(np.zeros(c.ndim) if shift is None else shift, np.float64)
-    into(
+    compute_into(
         output,
         lambda dtype: zoom_op(
             c, factor, step, output.shape, order, border, cval, npad, grid_mode, given, dtype
@@ -400,8 +415,13 @@ stands_in(
 # --- derivatives with respect to the transformation --------------------------------------------------
 # These hooks replace shift and affine_transform if the matrix, the offset or the shift is an Array:
 # SciPy's Python code would convert these arguments to NumPy data.
-def prepared(x: Array, order: int, mode: str, cval: complex, prefilter: bool) -> tuple[Any, int]:
-    """Return the spline coefficients of x, and the width of the padding that SciPy adds to x."""
+def spline_coefficients(
+    x: Array, order: int, mode: str, cval: complex, prefilter: bool
+) -> tuple[Any, int]:
+    """Return the spline coefficients of an image x, and the width of SciPy's padding of x.
+
+    order, mode, cval, prefilter : SciPy's options of ``shift`` and ``affine_transform``.
+    """
     if order < 0 or order > 5:
         raise RuntimeError("spline order not supported")
     if x.dtype.kind == "c":
@@ -424,7 +444,7 @@ def shift(
     if not has_array((shift,)):
         return original_of(_interpolation.shift)(input, shift, output, order, mode, cval, prefilter)
     x = asarray(input)
-    filtered, npad = prepared(x, order, mode, cval, prefilter)
+    filtered, npad = spline_coefficients(x, order, mode, cval, prefilter)
     # SciPy, too, negates before it converts to float64.
     steps = vector(-asarray(shift), x.ndim)
     found = _ni_support._get_output(output, x)
@@ -444,7 +464,7 @@ def affine_transform(
             input, matrix, offset, output_shape, output, order, mode, cval, prefilter
         )
     x, matrix = asarray(input), asarray(matrix, np.float64)
-    filtered, npad = prepared(x, order, mode, cval, prefilter)
+    filtered, npad = spline_coefficients(x, order, mode, cval, prefilter)
     if matrix.ndim == 2 and matrix.shape[1] == x.ndim + 1:  # homogeneous coordinates
         matrix, offset = matrix[: x.ndim, : x.ndim], matrix[: x.ndim, x.ndim]
     if matrix.ndim not in (1, 2) or matrix.shape[0] != x.ndim:
@@ -464,7 +484,7 @@ def affine_transform(
 def geometric_transform_of(
     input: ArrayInput, mapping: Callable[..., Any], *args: Any, **keywords: Any
 ) -> Any:
-    """Convert the image to an Array if ``mapping`` uses Arrays, and call SciPy's function.
+    """Call SciPy's ``geometric_transform``, with an Array as image if ``mapping`` uses Arrays.
 
     SciPy's function then calls this module's rule in place of its compiled code.
     """
