@@ -124,7 +124,7 @@ def pytest_runtest_setup(item):
     # What a test draws without a seed, such as a layer's weights.
     bit_generator.randbits = random.Random(item.nodeid).getrandbits
     np.random.seed(zlib.crc32(item.nodeid.encode()))  # noqa: NPY002 -- estimators draw from it
-    cuts.left[0] = cuts.FIRST
+    cuts.budget[0] = cuts.FIRST
     name = item.config.getoption("--storage")
     device = None if name == "numpy" else xp.__array_namespace_info__().default_device()
     item.stash[BEFORE] = Before({*REGISTRY.data}, device)

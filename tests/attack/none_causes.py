@@ -292,7 +292,7 @@ def asked(p, y, sources):
 
 def run(seed):
     """One program: it is None and says why, or silent."""
-    cuts.left[0] = cuts.FIRST
+    cuts.budget[0] = cuts.FIRST
     p = Program(seed)
     try:
         return check(p, seed)

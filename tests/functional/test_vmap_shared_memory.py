@@ -5,7 +5,7 @@ import pytest
 
 import arraytape as xp
 from arraytape._array.array import KEPT
-from arraytape._storage.batched.batched_data import active, new_axis_id
+from arraytape._storage.batched.batched_data import new_axis_id, open_hidden_axis
 from arraytape._tape.hidden_axes import batched, unbatched
 
 X = [1.0, 1.0]
@@ -83,7 +83,7 @@ def test_what_shares_memory_is_copied_before_a_write(op):
     x = xp.asarray([1.0, 2.0])
     with xp.GradientTape() as tape:  # what hidden axes do is done on values that a tape follows
         tape.watch(x)
-        with active(axis_id := new_axis_id()):
+        with open_hidden_axis(axis_id := new_axis_id()):
             y = batched(x, axis_id)
             if op == "unbatched":
                 x, y = y, unbatched(y, axis_id, 2)

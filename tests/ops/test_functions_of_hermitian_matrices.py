@@ -201,7 +201,7 @@ def by_products(name):
 
 POWERS = {"exp": xp.exp, "quartic": lambda w: w**4 - w, "inverse": lambda w: 1.0 / w}
 EPS = 2.0**-52
-# Relative gaps on both sides of each threshold: of rounding errors, of half the digits, of ``nearness``.
+# Relative gaps on both sides of each threshold: of rounding errors, of half the digits, of ``near_gap``.
 AROUND = [f * t for t in (4.0 * EPS, EPS**0.5, EPS ** (1 / 3)) for f in (0.9, 1.1)]
 DRAWN = list(10.0 ** np.random.default_rng(0).uniform(-16.0, -1.0, size=6))
 

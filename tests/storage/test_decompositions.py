@@ -86,7 +86,7 @@ def test_inverses_and_determinants(kind, dtype, n):
         np.testing.assert_allclose(ours, (sign, log), rtol=1e-10, atol=1e-10)
     # LAPACK's estimate of the condition number, which is never more than it.
     exact = 1.0 / np.linalg.cond(a, 1)
-    assert exact * (1.0 - 1e-6) <= known.apart(a) <= 10.0 * exact
+    assert exact * (1.0 - 1e-6) <= known.reciprocal_condition(a) <= 10.0 * exact
 
 
 @pytest.mark.parametrize("n", SIZES[1:])

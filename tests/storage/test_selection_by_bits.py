@@ -1,4 +1,4 @@
-"""``where`` of many elements or the number 0 takes a way of its own on NumPy's data: see ``masked``."""
+"""``where`` of many elements and the number 0 works on the bits of NumPy data."""
 
 import itertools
 import math

@@ -104,20 +104,20 @@ def test_noting_ops_ends_where_there_are_many(case):
             _ = y * 2.0
         return tape
 
-    cuts.left[:] = 100, monotonic()
+    cuts.budget[:] = 100, monotonic()
     tape = run(10)
     assert AWAITED
-    assert cuts.left[0] < cuts.FIRST
+    assert cuts.budget[0] < cuts.FIRST
     del tape
-    cuts.left[:] = 100, monotonic()
+    cuts.budget[:] = 100, monotonic()
     tape = run(10_000)
     assert not AWAITED
     assert not UNSTARTED
-    cuts.left[:] = 0, monotonic() + 60.0  # no time has passed since
+    cuts.budget[:] = 0, monotonic() + 60.0  # no time has passed since
     tape = run(10)
     assert not AWAITED
-    assert cuts.left[0] < 0
-    cuts.left[:] = 0, monotonic() - 1.0
+    assert cuts.budget[0] < 0
+    cuts.budget[:] = 0, monotonic() - 1.0
     tape = run(10)
     assert AWAITED
     del tape

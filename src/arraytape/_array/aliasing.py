@@ -19,7 +19,7 @@ before it.  ``seen`` is the id of the root's value or of a view of it, since eac
 later ops: there is a WATCH record for each.  ``path to seen`` leads from the root to the part with that
 id, and ``path`` to the watched Array.
 
-Records are plain tuples, because the cyclic garbage collector does not track these.
+Records are plain tuples, because the cyclic garbage collector stops tracking tuples of numbers.
 ``ViewRecord(*record)`` and ``write_of(record)`` return them as named tuples.
 
 VIEW, PUT and ADD each have a rule (``pull_view``) and a faster function for the usual case on NumPy's
@@ -47,7 +47,7 @@ from .paths import (
     add_through,
     dtype_at_root,
     inverse_permutation,
-    unwalked,
+    undo_path,
     walk_path,
     write_through,
 )
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 # --- records ------------------------------------------------------------------------------------------
 class ViewRecord(NamedTuple):
-    """The named items of a VIEW record: a view was read."""
+    """The items of a VIEW record by name: a view was read, whose Array got the value id ``view``."""
 
     plan: int
     view: int
@@ -104,13 +104,14 @@ def view_record(view: int, root: int, shape: tuple[int, ...], path: Path) -> Rec
 
 
 class ViewsRead:
-    """An index of the recorded views of each Array (``root``), updated as a list of records grows.
+    """An index of a tape's VIEW records, to find the recorded views that overlap a part of an Array.
 
-    Each record is read once.  Views of one index on the root's first axis are grouped by that index,
-    others by None.  So a loop over rows does not compare each row with all others.
+    ``tape.watch(view)`` needs these views, since later ops may use any of them: see WATCH above.  Views
+    of one row (``x[i]``) are grouped by i, all other views of x by None.  So a loop that watches each
+    row of x does not compare the row with all other rows.
 
-    found : dict from pairs (root's id, index) to the views, a dict from value ids to paths.
-    roots : dict from the root's id to the indices that occur (a dict, used as an ordered set).
+    found : dict from pairs (value id of the root, i or None) to a dict from views' ids to their paths.
+    roots : dict from the value id of a root to the groups that occur (a dict, used as an ordered set).
     """
 
     def __init__(self) -> None:
@@ -119,6 +120,7 @@ class ViewsRead:
         self.roots: dict[int, dict[int | None, None]] = {}
 
     def read_views(self, records: Sequence[Record]) -> None:
+        """Add the views recorded since the last call; ``records`` is the growing list of a tape."""
         for record in records[self.seen :]:
             if record[0] == VIEW.number and record[4]:
                 _, view, root, shape, path = record
@@ -127,25 +129,27 @@ class ViewsRead:
                 self.roots.setdefault(root, {})[position] = None
         self.seen = len(records)
 
-    def views_beside(self, root: int, path: Path, shape: tuple[int, ...]) -> dict[int, Path]:
-        """Return the recorded views that may overlap a part of an Array, as a dict from ids to paths.
+    def views_overlapping(self, root: int, path: Path, shape: tuple[int, ...]) -> dict[int, Path]:
+        """Return the recorded views of an Array that may overlap the part of it at ``path``.
 
-        root : the value id of the Array.  path : the path to the part.  shape : the Array's shape.
+        The result is a dict from the value ids of the views to their paths.
+
+        root : the value id of the Array.  shape : the Array's shape.
         """
         position = position_along_first_axis(path, shape)
         positions = self.roots.get(root, {}) if position is None else (position, None)
         found: dict[int, Path] = {}
-        for one in positions:
-            found |= self.found.get((root, one), {})
+        for group in positions:
+            found |= self.found.get((root, group), {})
         return found
 
 
 def position_along_first_axis(path: Path, shape: tuple[int, ...]) -> int | None:
-    """Return the one index on the first axis that ``path``, the path of a view, selects, or None.
+    """Return i if ``path`` leads from an Array x to a part of the row ``x[i]``, otherwise None.
 
-    None if the path selects no index or several, or does not begin with an integer or a slice for the
-    first axis.
-    shape : the shape of the root, the Array that the view shows.
+    The result is None, too, if the first step does not index the first axis with an integer or a slice.
+
+    shape : the shape of x.
     """
     kind, key = path[0] if path else ("", None)
     part = key[0] if type(key) is tuple and key else key
@@ -167,18 +171,20 @@ def write_of(record: Record) -> PutRecord | AddRecord:
     return AddRecord(*record) if record[0] == ADD.number else PutRecord(*record)
 
 
-# --- the rules; ``at`` is the backward pass -----------------------------------------------------------
+# --- the rules of reverse mode; ``at`` is the backward pass -------------------------------------------
 def pull_view(at: Cotangents, record: Record) -> None:
-    """Add the cotangent of a view to the root's cotangent, at the part that the view shows."""
+    """Add the cotangent of a view to that of the root, at the elements that the view shows."""
     _, view, root, shape, path = record
     g = at.take_cotangent(view)
     if g is None or root not in at.followed:
         return
     kinds = [kind for kind, _ in path]
     if WHOLE.issuperset(kinds):  # the view has every element, so that no buffer of zeros is needed
-        at.lend_contribution(root, unwalked(g, path, shape, at.data))
+        at.lend_contribution(root, undo_path(g, path, shape, at.data))
         return
-    if PICK in kinds:  # all examples of a vmap may share the viewed Array: sum over them
+    if (
+        PICK in kinds
+    ):  # the examples of a vmap may share the root, which then gets the sum over them
         zeros = at.data.xp.zeros(shape, dtype=dtype_at_root(path, g.dtype), device=g.device)
         whole = add_through(at.data.widen_buffer(zeros, g), path, g, at.data)
         at.add_contribution(root, at.data.fit_contribution(whole, shape, whole.dtype))
@@ -191,9 +197,10 @@ def pull_view(at: Cotangents, record: Record) -> None:
 
 
 def pull_put(at: Cotangents, record: Record) -> None:
-    """Pass on the cotangent of ``new``, the value of the written Array after ``x[key] = value``.
+    """Pass on the cotangent of ``new``, the value that the written Array has after ``x[key] = value``.
 
-    ``value`` gets the written region.  ``old``, the value before, gets the other elements, and 0 there.
+    ``value`` gets the cotangent at the elements that were set.  ``old``, the value before, gets
+    the cotangent at all other elements, and 0 at those that were set.
     """
     _, new, old, value, path, key, shape, dtype, lost, _, _ = record
     data, buffer = at.data, at.take_owned(new)
@@ -217,9 +224,10 @@ def pull_put(at: Cotangents, record: Record) -> None:
 
 
 def pull_add(at: Cotangents, record: Record) -> None:
-    """Pass on the cotangent of ``new``, the value of the written Array after ``x += value``.
+    """Pass on the cotangent of ``new``, the value that the written Array has after ``x += value``.
 
-    ``old``, the value before, gets it unchanged.  ``value`` gets its part at x, negated for a ``-=``.
+    ``old``, the value before the write, gets this cotangent unchanged.  ``value`` gets the part of it
+    that belongs to x, negated for ``x -= value``.
     """
     _, new, old, value, path, sign, shape, dtype, _, _ = record
     data, buffer = at.data, at.take_owned(new)
@@ -234,9 +242,10 @@ def pull_add(at: Cotangents, record: Record) -> None:
 
 
 def pull_watch(at: Cotangents, record: Record) -> None:
-    """Add the cotangent of the id ``seen``, which is kept, to that of ``watched``: see WATCH above.
+    """Add the cotangent of ``seen`` to that of the watched Array: see WATCH in the module's docstring.
 
-    When the pass reaches this record, the cotangent has contributions only from ops after the watch.
+    The pass goes from the last record to the first.  So at this record, the cotangent of ``seen`` has
+    contributions only from ops after ``tape.watch``.  ``seen`` keeps its cotangent for earlier records.
     """
     _, seen, watched, shape, path_to_seen, path = record
     g = at.peek(seen)
@@ -250,9 +259,11 @@ def pull_watch(at: Cotangents, record: Record) -> None:
 
 
 def region_of(buffer: RawArray, path: Path, key: Index | Batched, xp: Namespace) -> Any:
-    """Return ``walk_path(buffer, path)[key]``: the cotangent of the elements that a write sets.
+    """Return the cotangent of the elements that a write ``x[key] = value`` set.
 
-    If the key is a batched mask, return the whole part at ``path``, with 0 where the mask is False.
+    buffer : the cotangent of the written Array; ``path`` leads from there to x.  If the key is a mask
+    that differs between the examples of a vmap, return the cotangent of all of x, with 0 where the mask
+    is False.
     """
     part = walk_path(buffer, path, xp)
     if type(key) is Batched and is_mask(key):
@@ -263,9 +274,9 @@ def region_of(buffer: RawArray, path: Path, key: Index | Batched, xp: Namespace)
     return part[key]
 
 
-# --- faster functions for the usual cases; ``at`` is the backward pass --------------------------------
+# --- the same rules, faster for the usual cases of NumPy's data ----------------------------------------
 def pull_view_in_place(at: Cotangents, record: Record) -> None:
-    """Do the same as ``pull_view``, faster for a path of one step: an index or a permutation."""
+    """Do the same as ``pull_view``, faster for a view by one index or one permutation of axes."""
     _, view, root, shape, path = record
     g = at.cotangents.get(view)
     if g is None:
@@ -291,9 +302,10 @@ def pull_view_in_place(at: Cotangents, record: Record) -> None:
 
 
 def pull_put_in_place(at: Cotangents, record: Record) -> None:
-    """Do the same as ``pull_put``, faster if the key makes a view of the cotangent of ``new``.
+    """Do the same as ``pull_put``, faster if ``x[key]`` is a view in NumPy.
 
-    Copy this view as the cotangent of ``value``; then set it to 0, which gives the cotangent of ``old``.
+    The view of the cotangent of ``new`` is copied, as the cotangent of ``value``.  Then the view is set
+    to 0, which turns the buffer into the cotangent of ``old`` without a copy.
     """
     _, new, old, value, path, key, shape, dtype, _, _, _ = record
     buffer = at.take_owned_sum(new)
@@ -347,7 +359,7 @@ def pull_add_in_place(at: Cotangents, record: Record) -> None:
 
 # --- forward mode -------------------------------------------------------------------------------------
 class Tangents(Protocol):
-    """The interface of a forward pass that the rules of views and writes call."""
+    """The methods of a forward pass that the rules ``push_view`` and ``push_write`` call."""
 
     def tangent(self, value_id: int, /) -> Any: ...
     def tangent_part(self, tangent: Array, path: Path, /) -> Any: ...

@@ -1,7 +1,7 @@
-"""The class Array: a handle on data, with the id of the value that it holds now (``_value_id``).
+"""The class Array: NumPy's or CuPy's data, with the value id by which tapes know the present contents.
 
-This module imports neither ops nor tapes.  Other modules attach the operators and most methods to the
-class: ``ops.operators``, ``views``, ``_numpy_hook`` and others.
+This module imports neither ops nor tapes, so that all modules can import it.  Other modules attach the
+operators and most methods to the class: ``ops.operators``, ``views``, ``_numpy_hook`` and others.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 # Bits of Array._state.  A table in the docstring of ``views`` lists how each event changes them.
 KEPT = 1  # a record shares this data: the next write copies the data first
 SCALAR = 2  # the Array is a 0-d result of an op, immutable as in NumPy: x += 1 makes a new Array
-HOT = (
-    4  # a write changed a part of this data: records copy small views of it, expecting more writes
-)
+# A write changed a part of this data, so that more writes are likely.  Records then copy a view of it:
+# if they shared the view's data, the next write would have to copy all of this data.
+HOT = 4
 PINNED = 8  # another library shares this data for good, so each record keeps a copy
 IS_VIEW = 16  # the Array is an alias of a part of another Array, its root
 EXPORTED = 32  # NumPy code shares this data for as long as an export lives: see ``exports``
@@ -52,7 +52,9 @@ KEEP_IS_A_MARK = HOT
 MOVING = reentrant_lock()
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
-PUBLIC: list[ModuleType] = []  # the package, and at the end the namespace that Arrays name
+# First the package ``arraytape``.  ``__array_namespace__`` returns the last item: this is the package,
+# too, or ``arraytape.standard`` in a block of ``xp_backends.on("standard")``.
+PUBLIC: list[ModuleType] = []
 
 
 def namespace() -> Any:
@@ -416,7 +418,7 @@ class Array(ForeignNames):
         def real(self, value: Operand) -> None: ...
 
 
-# The advice in the error for an assignment to a read-only attribute, such as ``x.shape = ...``.
+# The advice in the error for an assignment to a read-only attribute of an Array: ``x.shape = ...``.
 FIXED = {
     "device": "use x = x.to_device(device)",
     "dtype": "use x = xp.astype(x, dtype), or x.view(dtype) for the same bytes",
@@ -430,16 +432,17 @@ attach(
 
 
 class View:
-    """The link of a view Array to its root, the Array that it shows a part of.
+    """The link of a view such as ``x[1:]`` to its root, the Array that owns the data (here x).
 
     The view's value is always the part at ``path`` of the root's current value.
 
     root : the Array that owns the data.
-    path : the steps from the root's data to the view's.
-    src : the memory of the root from which the view's data was derived.  The view's data is out of date
-    if the root has other memory now.
-    written_id : the id of the view's value.  seen : the id of the root's value to which ``written_id``
-    belongs.  If the root's value has another id now, the view's value needs a new id.
+    path : the steps from the root's data to the view's data.
+    src : the root's ``_data`` from which the view's ``_data`` was derived.  If the root has other
+    ``_data`` now, the view's ``_data`` is out of date.
+    written_id : the value id of the view.
+    seen : the value id that the root had when ``written_id`` was made.  If the root has another value id
+    now, a write has changed it since, and the view needs a new value id.
     """
 
     __slots__ = ("path", "root", "seen", "src", "written_id")
@@ -451,10 +454,10 @@ class View:
 
 
 class Picked(View):
-    """The ``View`` of a view whose key selects another element in each example of a vmap.
+    """The link of a view ``x[i]`` whose index i differs between the examples of a vmap.
 
-    Strides cannot express such a view.  So its data is a copy, which each read makes anew, and a write
-    goes to the root.
+    No strides describe such a view.  So each read copies the elements from the root again, and a write
+    to the view is made as a write to the root.
     """
 
     __slots__ = ()
@@ -470,6 +473,7 @@ class Picked(View):
 
 
 def wrap(data: Any, value_id: int = 0, state: int = 0) -> Array:
+    """Return an Array that holds ``data`` itself, not a copy.  state : bits such as SCALAR and KEPT."""
     array = Array()
     array._data = data
     array._value_id = value_id

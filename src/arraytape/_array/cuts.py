@@ -1,11 +1,11 @@
-"""Cuts: notes on ops that no tape recorded, for the warning that a gradient is None.
+"""Note ops that no tape recorded, so that the warning "the gradient is None" can name their lines.
 
 An op is noted if a tape follows one of its operands or may follow it later, but did not record the op:
 for example because the op ran after the tape's block, or before ``watch``.  Ops are noted while a tape
-is *awaited*: the tape records, or it has ended and has not computed a gradient yet.  If an operand has a
-value id, the op leaves a ``Cut`` at its results (in ``_cut``).  The results get value ids, so that later
-ops on them are noted, too.  If no operand has an id and the awaited tape follows nothing yet, the Cut is
-left at the operands, since they may be watched later.
+is *awaited*: the tape records, or it has ended and has not computed a gradient yet.  The note is a
+``Cut`` in the attribute ``_cut`` of Arrays.  If an operand has a value id, the results of the op get the
+Cut.  They also get value ids, so that later ops on them are noted, too.  If no operand has an id and the
+awaited tape follows nothing yet, the operands get the Cut, since they may be watched later.
 
 To note an op takes several times as long as the op.  So a process may note ``FIRST`` ops at once and
 ``RATE`` more each second, which takes about 1% of its time.  When this budget is used up, no tape is
@@ -34,10 +34,10 @@ LEAST = 30  # with a smaller budget, no ops are noted for a new tape
 class Cut(NamedTuple):
     """A note on an op that no tape recorded.
 
-    time : the time at which the op ran, on the scale of value ids: see ``new_value_id``.
+    time : a new value id, drawn when the op ran.  Ids grow, so that they show the order of events.
     name : the name of the op.
-    value_ids : the ids of the operands, and the ``value_ids`` of Cuts that the operands hold.  () if the
-    Cut is kept in an operand, not in a result.
+    value_ids : the ids of the values from which the result was computed without a record: of the op's
+    operands, and of the operands of noted ops before it.  () if the Cut is kept in an operand.
     code, instruction : the code object and the bytecode index of the user's line; None and 0 if unknown.
     """
 
@@ -55,23 +55,24 @@ class Cut(NamedTuple):
 
 
 # The budget, and the time in seconds at which it was last brought up to date.
-left = [float(FIRST), monotonic()]
+budget = [float(FIRST), monotonic()]
 
 
 def may_note() -> bool:
-    """Update ``left``, the number of ops that may be noted now; return True if it is at least LEAST.
+    """Return True if ops may be noted for a new tape: the budget is LEAST ops or more.
 
-    It grows by RATE for each second since the last update.
+    First add RATE ops to the budget for each second since the last update.
     """
     now = monotonic()
-    left[:] = min(FIRST, left[0] + RATE * (now - left[1])), now
-    return left[0] >= LEAST
+    budget[:] = min(FIRST, budget[0] + RATE * (now - budget[1])), now
+    return budget[0] >= LEAST
 
 
-def forget_gone() -> None:
-    """Remove garbage-collected tapes from the dicts of tapes for which unrecorded ops are noted.
+def forget_freed_tapes() -> None:
+    """Remove tapes that were garbage-collected from AWAITED and UNSTARTED.
 
-    AWAITED has the tapes without a gradient so far, UNSTARTED those that follow no value yet.
+    These dicts hold the tapes for which unrecorded ops are noted: those without a gradient so far, and
+    those that follow no value yet.
     """
     for awaited in AWAITED, UNSTARTED:
         for key, reference in awaited.copy().items():  # other threads may change the dict
@@ -82,12 +83,13 @@ def forget_gone() -> None:
 def note_cut(
     name: str, results: Sequence[Array], value_ids: Sequence[int], operands: Sequence[Any]
 ) -> None:
-    """Set ``_cut`` of the results of an op that was not recorded, and of its operands without ids.
+    """Note an op that no tape recorded: set ``_cut`` of its results, and of its operands without ids.
 
-    value_ids : the ids of the operands' values, 0 for a value without an id.
+    name : the name of the op.  operands : its arguments, of which only Arrays count.
+    value_ids : the value ids of the operands, 0 for a value without an id.
     """
-    left[0] -= 1
-    if left[0] < 0:
+    budget[0] -= 1
+    if budget[0] < 0:
         AWAITED.clear()
         UNSTARTED.clear()
         return
@@ -95,7 +97,7 @@ def note_cut(
         if reference() is not None:
             break
     else:
-        forget_gone()
+        forget_freed_tapes()
         return
     frame = innermost_outside_frame()
     code, instruction = (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
@@ -123,6 +125,6 @@ def note_cut(
 
 
 def cut_of(x: Array) -> Cut | None:
-    """Return the Cut kept in an Array or, for a view, in the viewed Array; None if there is no Cut."""
+    """Return the note on an unrecorded op in ``_cut`` of x, or of its root if x is a view; or None."""
     root = x._view.root if x._state & IS_VIEW else x
     return getattr(root, "_cut", None)

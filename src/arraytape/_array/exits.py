@@ -1,12 +1,12 @@
-"""Records of conversions ("exits") of a followed value to data that no tape follows.
+"""Record conversions ("exits") of a value that a tape follows to data that no tape can follow.
 
 Such conversions are float(x), np.asarray(x), DLPack and others.  Each is recorded as
 
     LEFT  (plan, exit, value, how, stack, data)
 
-A LEFT record has no result, so the backward pass ignores it.  The subpackage ``_exits`` uses the records
-to find out whether the converted value may have come back as a constant.  Messages name the source
-location of the conversion.
+``LeftRecord`` explains the items.  A LEFT record has no result, so the backward pass ignores it.  If a
+gradient is None or incomplete, the subpackage ``_exits`` finds out from these records whether the
+converted value may have come back as a constant.  The message names the line of the conversion.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ ENTERED = Structural("entered", lambda at, record: None, lambda at, record: [Non
 
 
 def followers(x: Array) -> list[Recorder]:
+    """Return the recorders of this thread that follow the value of x."""
     value_id = current(x)[0]
     return (
         [recorder for recorder in recorders() if value_id in recorder.followed] if value_id else []
@@ -51,7 +52,7 @@ def followers(x: Array) -> list[Recorder]:
 
 
 def leave_tapes(x: Array, how: str) -> Any:
-    """Return the raw data of ``x`` for a conversion, and record the conversion on tapes that follow x.
+    """Return the raw data of ``x``, which is to be converted, and tell tapes that follow x of the exit.
 
     how : the conversion, such as "float()", for messages.
     """
@@ -64,29 +65,38 @@ def leave_tapes(x: Array, how: str) -> Any:
         if followers:
             function = numpys_function()
             said = f"{how} in NumPy's {function}" if function else how
-            tell_exit(followers, value_id, said, data)
+            record_exit(followers, value_id, said, data)
     return data
 
 
-def tell_exit(
+def record_exit(
     recorders: Sequence[Recorder], value_id: int, how: str, data: RawArray | None = None
 ) -> None:
-    """Record that the value ``value_id`` was converted to untracked data at the current line."""
+    """Record that a value was converted to untracked data at the user's current line.
+
+    recorders : those that follow the value.  how : the conversion, such as "float()", for messages.
+    data : the converted data, or None if it is not known.
+    """
     frames = [recorder.frames for recorder in recorders]
-    pass_on_exit(recorders, value_id, how, stack_here(*frames), weakly(data))
+    record_exit_at(recorders, value_id, how, stack_here(*frames), weak_reference(data))
 
 
-def pass_on_exit(
+def record_exit_at(
     recorders: Sequence[Recorder], value_id: int, how: str, stack: Stack, data: Callable[[], Any]
 ) -> None:
-    """Record that the value ``value_id`` was converted to untracked data; ``stack`` is the location."""
+    """Record that a value was converted to untracked data at the source location ``stack``.
+
+    A call of a user's function uses it to pass on an exit inside the function to outer tapes.
+
+    data : a function that returns the converted data, or None if the data was freed or is not known.
+    """
     for recorder in recorders:
         left = (LEFT.number, new_value_id(), value_id, how, cut_stack(stack, recorder.frames), data)
         add_structural_record(recorder, left)
         recorder.notice(LEFT, left)
 
 
-def weakly(data: RawArray | None) -> Callable[[], Any]:
+def weak_reference(data: RawArray | None) -> Callable[[], Any]:
     """Return a weak reference to a NumPy array, or a function that returns None for other data."""
     return ref(data) if isinstance(data, np.ndarray) else lambda: None
 
@@ -95,7 +105,9 @@ class LeftRecord(NamedTuple):
     """The items of a LEFT record by name: a value was converted to data that no tape follows."""
 
     plan: int  # always LEFT.number
-    exit: int  # a new id, in the place where other records have the id of the result
+    exit: (
+        int  # the id of this exit, at the position where other records have the id of their result
+    )
     value: int  # the id of the converted value
     how: str  # such as "float()"
     stack: Stack

@@ -1,11 +1,11 @@
-"""Exports: memory of an Array that NumPy code shares, for as long as that code refers to it.
+"""Exports: memory of an Array that NumPy code shares, for as long as that code refers to the memory.
 
-The ndarray that ``np.asarray(x)`` returns has an ``Export`` object as its ``base``.  NumPy's chain of
-bases ends at an object that is no ndarray.  So every view, memoryview and C buffer of the ndarray keeps
-the Export alive, and the Array can tell when all of them are freed.  As long as an Export lives, the
-Array keeps its memory, and records keep a copy of the data, since NumPy code may write to the memory.
-Records share one copy until the data changes.  Otherwise each record would make a copy of a constant
-that a library holds, such as the points of a KDTree.
+The ndarray that ``np.asarray(x)`` returns has an ``Export`` object as its ``base``.  A view of the
+ndarray has the same ``base``, since NumPy passes over bases that are ndarrays.  So every view,
+memoryview and C buffer of the ndarray keeps the Export alive, and the Array can find out when all of
+them are freed.  As long as an Export lives, the Array keeps its memory, and records keep a copy of the
+data, since NumPy code may write to the memory.  All records share one copy until the data changes.
+Otherwise each record would copy a constant that a library holds, such as the points of a KDTree.
 
 A followed value must not change.  So when a tape begins to follow a value, its exports are revoked: the
 exported ndarrays become read-only, and the Array gets a copy.  A firm export, which the user requested
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 
 
 class Export:
-    """The ``base`` of an exported ndarray.
+    """The ``base`` of an ndarray that shares the memory of an Array: it lives as long as views of it.
 
-    data : the Array's own ndarray, whose memory is exported.  firm : True if ``revoke`` leaves it be.
-    handed_out : a weak reference to the exported ndarray.
+    data : the Array's own ndarray, whose memory is shared.
+    firm : True if the user asked for shared memory, so that the ndarray is never made read-only.
+    handed_out : a weak reference to the ndarray that ``hand_out`` returned.
     """
 
     __slots__ = ("__weakref__", "data", "firm", "handed_out")
@@ -43,6 +44,7 @@ class Export:
         return self.data.__array_interface__
 
     def hand_out(self) -> np.ndarray[Any, Any]:
+        """Return a new ndarray on the memory of ``data``, with this object as its base."""
         # NumPy reads ``__array_interface__``, and makes self the base of the array.
         array = np.asarray(self)
         self.handed_out = ref(array)
@@ -56,10 +58,10 @@ class Export:
 
 
 class Exports:
-    """The exports of one root, an Array that is no view: NumPy arrays that share its memory.
+    """The exports of one Array that is no view: the ``Export`` of each ndarray that shares its memory.
 
     live : the Export objects that are not freed.
-    last : a weak reference to the copy of the root's data that records share.
+    last : a function that returns the copy of the data that records share, or None if there is none.
     """
 
     __slots__ = ("last", "live")
@@ -69,14 +71,15 @@ class Exports:
         self.last: Any = lambda: None
 
     def remember_copy(self, data: np.ndarray[Any, Any]) -> Any:
+        """Return ``data``, a copy for a record, and share it with later records while any holds it."""
         self.last = ref(data)
         return data
 
     def kept_copy(self, data: np.ndarray[Any, Any]) -> Any:
-        """Return the copy of ``data`` that records share.
+        """Return the copy of the Array's ``data`` that records share, or None.
 
-        Return None if there is none, or if data has changed since.  Only a comparison of all bits shows
-        whether other code has written to the exported memory.
+        None means that there is no copy, or that data has changed since it was made.  Only a comparison
+        of all bits shows whether NumPy code has written to the shared memory.
         """
         last = self.last()
         return last if last is not None and same_bits(last, data) else None
@@ -97,15 +100,16 @@ def same_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
 
 
 def is_shared(root: Array) -> bool:
-    """Return True if code outside of arraytape shares the memory of an Array that is no view now."""
+    """Return True if code outside of arraytape shares the memory of ``root``, which is no view."""
     state = root._state
     return bool(state & PINNED or (state & EXPORTED and root._exports.live))
 
 
 def is_unwritten(root: Array, data: RawArray) -> bool:
-    """Return True if the data of an Array (no view) is unchanged since ``keep_data`` returned ``data``.
+    """Return True if nobody has written to ``root`` since ``keep_data(root)`` returned ``data``.
 
-    ``data`` is the root's own data, or the copy that records keep while the root's data is exported.
+    root : an Array that is no view.  data : the root's own data, or the copy that records keep while
+    NumPy code shares the root's data.
     """
     if root._data is data:
         return True
@@ -113,10 +117,10 @@ def is_unwritten(root: Array, data: RawArray) -> bool:
 
 
 def released(root: Array) -> None:
-    """End the state EXPORTED of an Array ``root`` whose last export (NumPy array) was freed.
+    """End the state EXPORTED of the Array ``root``, because the last ndarray on its memory was freed.
 
-    If no other code has written to its memory, it uses the records' copy from now on, so that its own
-    memory is freed.
+    If nobody has written to the memory, the Array takes over the copy that records keep, and its own
+    memory is freed: two copies of the same numbers are not needed any more.
     """
     kept = root._exports.kept_copy(root._data)
     if kept is not None:
@@ -126,10 +130,10 @@ def released(root: Array) -> None:
 
 
 def revoke(root: Array) -> None:
-    """Stop NumPy code from writing to the memory of ``root``, because a tape is to follow its value.
+    """Stop NumPy code from writing to the memory of ``root``, because a tape begins to follow its value.
 
-    Exported arrays become read-only, and the Array gets a copy.  A firm export, which the user requested
-    explicitly, stays as it is.
+    The ndarrays that share the memory become read-only, and the Array gets a copy of the data.  If the
+    user asked for shared memory explicitly (a firm export), the Array goes on sharing it.
     """
     with MOVING:
         if not root._state & EXPORTED:

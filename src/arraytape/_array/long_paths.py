@@ -1,6 +1,6 @@
-"""Shorter equivalents of long paths.
+"""Shorten the path of a view of a view of a view: the steps from the root's data to the view's.
 
-Without them, the nth view in a loop of ``x = x[1:]`` would have a path of n steps.  Adjacent steps are
+Otherwise the nth view in a loop of ``x = x[1:]`` would have a path of n steps.  Adjacent steps are
 joined: keys and permutations into one key and one permutation, two reshapes or broadcasts into one.
 """
 
@@ -21,11 +21,11 @@ Axis = tuple[int, range] | None
 
 
 class Box:
-    """A part of an array (the data) that keys and permutations select.
+    """The part of an array that a series of keys and permutations selects.  No data is needed for it.
 
-    shape : the shape of the data.
+    shape : the shape of the array.
     axes : list of an ``Axis`` for each axis of the part, in order.
-    fixed : dict from each axis of the data that the part lacks to the index of the part along that axis.
+    fixed : dict from an axis of the array that the part lacks to the selected index, as in ``x[:, 3]``.
     """
 
     def __init__(self, shape: tuple[int, ...]) -> None:
@@ -41,7 +41,7 @@ class Box:
         found: list[Axis] = []
         fixed = dict(self.fixed)
         left = iter(self.axes)
-        for part in self.written_out(key):
+        for part in self.expanded_items(key):
             if part is None:
                 found.append(None)
                 continue
@@ -59,7 +59,7 @@ class Box:
         self.axes, self.fixed = found, fixed
         return True
 
-    def written_out(self, key: Index) -> list[Any]:
+    def expanded_items(self, key: Index) -> list[Any]:
         """Return the items of a key, with slices in place of the Ellipsis and of missing items."""
         parts = list(key) if type(key) is tuple else [key]
         named = sum(part is not None and part is not Ellipsis for part in parts)
@@ -87,9 +87,9 @@ class Box:
         return tuple([1 if axis is None else len(axis[1]) for axis in self.axes])
 
     def steps_to_part(self) -> Path:
-        """Return a path from the data to the selected part: a key, a permutation, a key that adds axes.
+        """Return the shortest path from the array to the selected part.
 
-        Steps that change nothing are left out.
+        It has at most three steps: a key, a permutation, and a key that adds axes of length 1.
         """
         kept = [axis for axis in self.axes if axis is not None]
         key = [self.fixed.get(i, slice(None)) for i in range(len(self.shape))]

@@ -1,9 +1,10 @@
-"""Paths: the steps from the data of an Array, the root of a view, to the data of the view.
+"""Paths: the steps from the data of an Array x to the data of a view of x, such as ``x[1:].T``.
 
-A path is a tuple of steps ``(kind, argument)``.  ``walk_path`` applies a path to data.  ``add_through``
-and ``write_through`` add to or write into the part of data at the end of a path.  The functions accept
-raw data and, while an outer recorder is active, Arrays.  The parameter ``xp`` is the namespace of the
-data, and ``at`` is the object that can write to it.
+A path is a tuple of steps ``(kind, argument)``: here ``(("getitem", slice(1, None)), ("permute", (1,
+0)))``.  ``walk_path`` applies a path to data.  ``add_through`` and ``write_through`` add to or write
+into the part of data at the end of a path.  Rules apply paths to cotangents and tangents.  These are raw
+data or, while an outer recorder records the derivative, Arrays.  The parameter ``xp`` is the namespace
+of the data, and ``at`` is the object that can write to it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ GETITEM, PERMUTE, RESHAPE, BROADCAST = "getitem", "permute", "reshape", "broadca
 DIAGONAL = "diagonal"  # the diagonal of the last two axes; the argument is the offset
 WINDOWS = "windows"  # sliding windows, as a new last axis; the argument is (negative axis, length)
 REAL, IMAG = "real", "imag"  # the real or imaginary part of complex data
-PICK = "pick"  # indexing by a key that differs between vmap's examples: a copy, made at each read
+PICK = "pick"  # indexing with a key that differs between vmap's examples: a copy, made at each read
 READ_ONLY = "read_only"  # all elements, as read-only data
 
 WHOLE = frozenset((PERMUTE, RESHAPE, BROADCAST, READ_ONLY))  # steps whose result has every element
@@ -39,8 +40,12 @@ MAY_COPY = frozenset((RESHAPE, DIAGONAL, WINDOWS, REAL, IMAG, PICK, READ_ONLY))
 UNWRITABLE = frozenset((BROADCAST, WINDOWS, READ_ONLY))  # steps whose result is read-only
 
 
-class Place(Protocol):
-    """The type of an object that can write to raw data: a storage, or the ``RawData`` of a pass."""
+class RawWriter(Protocol):
+    """The type of an object that can write to raw data: a storage, or the ``RawData`` of a pass.
+
+    ``in_place(data)`` is True if data can be changed; otherwise ``put`` returns a changed copy.
+    ``shares(part, whole)`` is True if the two share memory.
+    """
 
     xp: Any
 
@@ -49,10 +54,11 @@ class Place(Protocol):
     def shares(self, part: RawArray, whole: RawArray, /) -> bool: ...
 
 
-class SummingPlace(Place, Protocol):
-    """The type of an object that can also sum and cast raw data: the ``RawData`` of a backward pass.
+class ContributionWriter(RawWriter, Protocol):
+    """The type of a writer that also prepares contributions to cotangents: a pass's ``RawData``.
 
-    ``fit_contribution`` gives a contribution the shape and dtype of its input.
+    ``fit_contribution`` sums and casts a contribution to the shape and dtype of the op's input.
+    ``widen_buffer`` gives a buffer the hidden axes and the dtype that it needs for adding ``g`` to it.
     """
 
     def fit_contribution(
@@ -64,13 +70,13 @@ class SummingPlace(Place, Protocol):
 
 
 class Cotangents(Protocol):
-    """The interface of a backward pass that the rules of views and writes (in ``aliasing``) call."""
+    """The methods of a backward pass that the rules of views and writes (in ``aliasing``) call."""
 
     followed: Collection[int]
     cotangents: dict[int, Any]
 
     @property
-    def data(self) -> SummingPlace: ...
+    def data(self) -> ContributionWriter: ...
     def take_cotangent(self, value_id: int) -> Any: ...
     def peek(self, value_id: int) -> Any: ...
     def take_owned(self, value_id: int) -> Any: ...
@@ -83,6 +89,7 @@ class Cotangents(Protocol):
 
 
 def take_step(data: RawArray, kind: str, argument: Any, xp: Namespace) -> Any:
+    """Return the part of ``data`` to which one step of a path leads: a view if the layout allows one."""
     if kind is GETITEM:
         return data[argument]
     if kind is PERMUTE:
@@ -102,7 +109,7 @@ def take_step(data: RawArray, kind: str, argument: Any, xp: Namespace) -> Any:
 
 
 def walk_path(data: RawArray, path: Path, xp: Any) -> Any:
-    """Return the part of ``data`` at the end of ``path``: a view wherever the layout allows one."""
+    """Return the part of ``data`` at the end of ``path``: a view where the layout allows one."""
     for kind, argument in path:
         data = data[argument] if kind is GETITEM else take_step(data, kind, argument, xp)
         if kind is PICK and type(data) is Batched:
@@ -112,14 +119,17 @@ def walk_path(data: RawArray, path: Path, xp: Any) -> Any:
 
 @functools.lru_cache(1024)
 def broadcast_axes(given: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the axes along which an operand of ``shape`` was broadcast to ``given``."""
+    """Return the axes of the shape ``given`` along which an operand of ``shape`` was repeated."""
     extra = len(given) - len(shape)
     stretched = (i + extra for i, n in enumerate(shape) if n == 1 and given[i + extra] != 1)
     return (*range(extra), *stretched)
 
 
 def sum_to(g: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
-    """Return ``g`` summed over the axes along which an operand was broadcast, in the operand's shape."""
+    """Return the cotangent of an operand of ``shape``, given that of the operand after broadcasting.
+
+    g : the cotangent of the broadcast operand, which is summed over the axes that broadcasting added.
+    """
     given = g.shape
     if given == shape:
         return g
@@ -134,10 +144,10 @@ def sum_to(g: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
     return g if g.shape == shape else xp.reshape(g, shape)
 
 
-def add_through(buffer: RawArray, path: Path, g: RawArray, at: SummingPlace) -> Any:
-    """Return ``buffer``, or a copy, after ``walk_path(buffer, path) += g``.
+def add_through(buffer: RawArray, path: Path, g: RawArray, at: ContributionWriter) -> Any:
+    """Add ``g`` to the part of ``buffer`` at the end of ``path``; return the buffer or a changed copy.
 
-    If a step of the path returned a copy, the sum is written from the copy to the data of that step.
+    If a step of the path copies data, the sum is written from the copy back to the copied data.
     """
     trail = []  # for each step, the data before the step
     for kind, argument in path:
@@ -161,7 +171,7 @@ def add_through(buffer: RawArray, path: Path, g: RawArray, at: SummingPlace) -> 
     return buffer
 
 
-def add_windows(whole: RawArray, argument: tuple[int, int], g: RawArray, at: Place) -> Any:
+def add_windows(whole: RawArray, argument: tuple[int, int], g: RawArray, at: RawWriter) -> Any:
     """Return ``whole`` after g was added to its sliding windows; g has their shape.
 
     An element of ``whole`` gets the sum of g over all windows that contain the element.
@@ -174,10 +184,12 @@ def add_windows(whole: RawArray, argument: tuple[int, int], g: RawArray, at: Pla
     return whole
 
 
-def write_through(buffer: RawArray, path: Path, key: Index, value: RawOperand, at: Place) -> Any:
-    """Return ``buffer``, or a copy, after ``walk_path(buffer, path)[key] = value``.
+def write_through(
+    buffer: RawArray, path: Path, key: Index, value: RawOperand, at: RawWriter
+) -> Any:
+    """Do ``walk_path(buffer, path)[key] = value``; return the buffer or a changed copy.
 
-    If a step of the path returned a copy, the changed copy is written back to the data of that step.
+    If a step of the path copies data, the changed copy is written back to the copied data.
     """
     trail = []  # for each step, the data before the step
     for last in path:
@@ -189,7 +201,7 @@ def write_through(buffer: RawArray, path: Path, key: Index, value: RawOperand, a
     return buffer
 
 
-def write_back(buffer: Any, last: tuple[str, Any], part: RawArray, at: Place) -> Any:
+def write_back(buffer: Any, last: tuple[str, Any], part: RawArray, at: RawWriter) -> Any:
     """Return ``buffer``, or a copy of it, that contains the changed ``part``.
 
     part : the result of a step of a path on the buffer, changed since.  last : that step, a pair
@@ -216,6 +228,7 @@ def write_back(buffer: Any, last: tuple[str, Any], part: RawArray, at: Place) ->
 
 
 def diagonal_key(part: RawArray, offset: int, xp: Namespace) -> tuple[Any, ...]:
+    """Return the key that selects ``part``, the diagonal with this offset, from its matrices."""
     places = xp.arange(part.shape[-1], device=part.device)
     return (..., places - min(offset, 0), places + max(offset, 0))
 
@@ -234,11 +247,12 @@ def inverse_permutation(permutation: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted(range(len(permutation)), key=permutation.__getitem__))
 
 
-def unwalked(g: RawArray, path: Path, shape: tuple[int, ...], at: Place) -> Any:
-    """Return the cotangent of an Array, the root, given the cotangent g of a view with all its elements.
+def undo_path(g: RawArray, path: Path, shape: tuple[int, ...], at: RawWriter) -> Any:
+    """Return the cotangent of an Array x, given the cotangent g of a view with all elements of x.
 
-    path : the steps from root to view, all of kinds in WHOLE.  They are inverted one by one, which needs
-    no buffer of zeros.  shape : the shape of the root.
+    Each step of ``path`` from x to the view is inverted.  That is faster than adding to a buffer of 0s.
+
+    path : steps whose kinds are in WHOLE.  shape : the shape of x.
     """
     path = tuple([last for last in path if last[0] is not READ_ONLY])
     shapes = [shape]

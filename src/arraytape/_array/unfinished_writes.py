@@ -1,11 +1,12 @@
-"""Writes that did not finish, because an error or an interruption came between the write and its record.
+"""Record writes such as ``x += v`` that an error or an interruption stopped before they were recorded.
 
     UNFINISHED  (plan, new, old, value, what)
 
 The Array may hold its old data, the new data, or a part of each, so no derivative would be correct.  The
-value (of the viewed Array, if it is a view) gets a new id, and an UNFINISHED record makes a gradient
-through that id an error.  If the array library refused the write with an error, nothing was written, and
-no record is needed.
+root of x gets a new value id, ``new``.  A gradient that needs this id raises an error, because of the
+UNFINISHED record.  ``old`` and ``value`` are the ids of the root's value before the write and of the
+written value; ``what`` describes the write.  If the array library refused the write with an error,
+nothing was written, and no record is needed.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ REFUSALS = (IndexError, TypeError, ValueError)
 
 
 class Unfinished:
-    """The item ``what`` of an UNFINISHED record, from which the error of a gradient is made.
+    """The item ``what`` of an UNFINISHED record: it describes the write for the error of a gradient.
 
-    said : the Array and the source location of the write, as a phrase.
+    said : a phrase that names the Array and the source location of the write.
     """
 
     missing = "unfinished write"
@@ -68,8 +69,8 @@ def unfinished(x: Array | None, written_id: int) -> None:
         notify_other_threads((old, written_id))
 
 
-def put_in_place(x: Array, data: RawArray, value_id: int, state: int) -> None:
-    """Set data, id and state of x.  If an interruption comes before all are set, restore all three."""
+def set_value_fields(x: Array, data: RawArray, value_id: int, state: int) -> None:
+    """Give x other data, another value id and other state bits: all three, or none if interrupted."""
     before = x._data, x._value_id, x._state
     try:
         x._data, x._value_id, x._state = data, value_id, state
@@ -80,8 +81,7 @@ def put_in_place(x: Array, data: RawArray, value_id: int, state: int) -> None:
         notify_written(x)
 
 
-# The rule of an unfinished write drops the cotangent.  A gradient that needs the cotangent raises an
-# error before the pass begins.
+# The rule drops the cotangent, since a gradient that needs the rule raises an error before the pass.
 UNFINISHED = Structural(
     "unfinished write", lambda at, record: at.take_cotangent(record[1]), lambda at, record: [None],
     inputs=slice(2, 4),

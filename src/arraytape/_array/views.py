@@ -1,4 +1,6 @@
-"""Views, and the memory that Arrays share with views, records and code outside of arraytape.
+"""Make views of Arrays, keep them up to date, and copy shared memory before writes.
+
+The memory of an Array may be shared with its views, with records, and with code outside of arraytape.
 
 Views alias as in NumPy: the value of a view is always the part at its path of the root's current value.
 A read brings a view up to date (``_sync``).  If the root has other memory than before, the view's data
@@ -90,14 +92,16 @@ from .paths import (
 if TYPE_CHECKING:
     from .._util.array_types import Index, RawArray
 
-SMALL = 128  # a record copies a view of at most so many elements, so that its root is not KEPT
+# A record copies a view of at most so many elements.  Sharing it would set KEPT on the root, so that the
+# next write to the root would have to copy all of the root's data.
+SMALL = 128
 BASIC = frozenset((int, slice, type(None), type(Ellipsis)))  # types of keys that make views
 
 
 def alias(x: Array, kind: str, argument: Any) -> Array | None:
-    """Return the view of ``x`` that the step (``kind``, ``argument``) of a path leads to.
+    """Return a view of ``x`` as a new Array, or None if the data would have to be copied.
 
-    Return None if the step has to copy the data.
+    kind, argument : the step from x to the view, as in a path, such as (RESHAPE, (2, 3)).
     """
     if MODES:
         notify_access(x)
@@ -131,12 +135,12 @@ def alias(x: Array, kind: str, argument: Any) -> Array | None:
 
 
 def writable_copy(x: Array) -> Array:
-    """Return a writable copy of an op's 0-d result, which is immutable in NumPy."""
+    """Return a writable copy of an op's immutable 0-d result, whose views could be written to."""
     return recorded_copy(x, storage_of(x._data).copy(x._data))
 
 
 def recorded_copy(x: Array, data: RawArray) -> Array:
-    """Return an Array on ``data``, a copy of the data of x.
+    """Return an Array that holds ``data``, which is a copy of the data of x, and record the copying.
 
     Recorders that follow x record the copy as a VIEW with an empty path, and follow it.
     """
@@ -153,7 +157,7 @@ def recorded_copy(x: Array, data: RawArray) -> Array:
 
 
 def make_view(x: Array, part: RawArray, path: Path, data: RawArray) -> Array:
-    """Return a view Array of x.
+    """Return a new Array that is a view of x.  If x is a view itself, the result has the root of x.
 
     part : the data of the view.  path : the path from x to the view.  data : the up-to-date data of x.
     """
@@ -162,49 +166,58 @@ def make_view(x: Array, part: RawArray, path: Path, data: RawArray) -> Array:
     view._state = IS_VIEW
     view._value_id = -1
     if x._value_id >= 0:
-        about = view._view = View()
-        about.root, about.path, about.src = x, path, data
+        link = view._view = View()
+        link.root, link.path, link.src = x, path, data
     else:
         above = x._view
-        about = view._view = type(above)()
-        about.root, about.src = above.root, above.src
-        about.path = below(above.root, above.path, path)
+        link = view._view = type(above)()
+        link.root, link.src = above.root, above.src
+        link.path = extended_path(above.root, above.path, path)
         if x._data is not data:  # another thread has updated x, so ``part`` may be out of date
-            about.src = None
-    about.seen = about.written_id = 0
+            link.src = None
+    link.seen = link.written_id = 0
     return view
 
 
-def below(root: Array, path: Path, more: Path) -> Path:
-    """Return ``path + more``, the path of a view of ``root``, or a shorter equivalent if it is long."""
+def extended_path(root: Array, path: Path, more: Path) -> Path:
+    """Return ``path + more``, the path of a view of ``root``, or an equivalent path with fewer steps."""
     path += more
     return path if len(path) <= LONG else shortened(path, root._data.shape)
 
 
 def make_picked_view(x: Array, part: RawArray, key: Index) -> Array:
-    """Return a view of x by a key whose index differs between the examples of a vmap.
+    """Return the view ``x[key]`` for a key that has an index which differs between vmap's examples.
 
     part : the data of the view.
     """
     view = make_view(x, part, ((PICK, key),), x._data)
-    plain, about = view._view, Picked()
-    about.root, about.path, about.seen, about.written_id = plain.root, plain.path, 0, 0
-    view._view = about
+    plain, link = view._view, Picked()
+    link.root, link.path, link.seen, link.written_id = plain.root, plain.path, 0, 0
+    view._view = link
     return view
 
 
 def is_picked(x: Array) -> bool:
-    """Return True if x is a view whose data is a copy, so that writes have to go to the viewed Array."""
+    """Return True if x is a view by an index that differs between vmap's examples.
+
+    The data of such a view is a copy, so that a write has to change the root's data instead.
+    """
     return bool(x._state & IS_VIEW) and type(x._view) is Picked
 
 
 def location(x: Array) -> tuple[Array, Path]:
-    """Return the Array whose part x is a view of, and the path from it to x; (x, ()) if x is no view."""
+    """Return the root of x, the Array that owns its data, and the path from the root to x.
+
+    If x is no view, return (x, ()).
+    """
     return (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
 
 
 def refresh(x: Array) -> Any:
-    """Return the data of a view; derive it again if the viewed Array (root) has other memory now."""
+    """Return the up-to-date raw data of x, which is a view.
+
+    The data is derived again if the root got other memory since, as a write to a shared array gives it.
+    """
     view = x._view
     if view.src is not view.root._data:
         with MOVING:
@@ -253,7 +266,10 @@ def sync_view(x: Array) -> int:
 
 @attach_method(Array, "_snapshot")
 def snapshot(x: Array) -> Array:
-    """Return x, with data and id up to date.  A Variable's override returns an Array with its value."""
+    """Return x after bringing its data and value id up to date.
+
+    Variable overrides this method: it returns an Array of the value that the Variable has at the moment.
+    """
     if x._value_id < 0:
         x._sync()
     return x
@@ -261,13 +277,19 @@ def snapshot(x: Array) -> Array:
 
 @attach_method(Array, "_current_id")
 def current_id(x: Array) -> int:
-    """Return the id of the value that x holds now.  Do not notify tapes of a read of a Variable."""
+    """Return the id of the value that x holds now, or 0.
+
+    Variable overrides this method, so that tapes are not notified of a read of the Variable.
+    """
     return current(x)[0]
 
 
 @attach_method(Array, "_ensure_id")
 def ensure_id(x: Array) -> int:
-    """Return the id of the value of x, which is no view; assign a new id if the value has none."""
+    """Return the id of the value of x, which is no view; assign a new id if the value has none.
+
+    ``tape.watch`` needs an id to follow the value.
+    """
     if MODES:
         notify_access(x)
     if not x._value_id:
@@ -298,9 +320,10 @@ def peek(x: Array) -> Any:
 
 @in_one_step(MOVING)
 def keep_data(x: Array) -> Any:
-    """Return the data of ``x`` for a record: shared, or a copy if writes to it are likely.
+    """Return the data of ``x`` that a record holds for the backward pass: x's own data, or a copy.
 
-    The table in the docstring of the module lists the cases.
+    The data is shared, and marked KEPT, unless the next write would then cost a large copy, or code
+    outside of arraytape may write to it.  The table in the docstring of the module lists the cases.
     """
     if MODES:
         notify_access(x)
@@ -321,10 +344,10 @@ def keep_data(x: Array) -> Any:
 
 
 def keep_private(x: Array, root: Array) -> Any:
-    """Return the data of ``x`` for a record, if x or the viewed Array is PINNED or EXPORTED.
+    """Do the work of ``keep_data`` for an Array whose root is PINNED or EXPORTED.
 
-    Return a copy, because other code may write to the memory of x.  If all exports were freed meanwhile,
-    return the data that ``keep_data`` returns.
+    Return a copy of the data for the record, because code outside of arraytape may write to the memory.
+    If all exports were freed meanwhile, return what ``keep_data`` returns for memory without exports.
     """
     data = x._data
     storage = storage_of(data)
@@ -344,15 +367,18 @@ def keep_private(x: Array, root: Array) -> Any:
 
 
 def private_handle(x: Array) -> Array:
-    """Return another Array with the value of x.  A write to one of the two does not change the other."""
+    """Return another Array with the value and the value id of x, without copying the data now.
+
+    A write to one of the two Arrays does not change the other, since the data is marked KEPT.
+    """
     value_id, _ = current(x)
     return wrap(keep_data(x), value_id, KEPT | x._state & SCALAR)
 
 
 def stable_handle(x: Array) -> Array:
-    """Return an Array with the value of x, whose data no other code can change.
+    """Return an Array with the value of x, whose data code outside of arraytape cannot change.
 
-    That is ``x`` itself if ``keep_data`` shares its data, or else an Array with the copy of it.
+    The result is ``x`` itself if ``keep_data`` shares its data, otherwise an Array that holds the copy.
     """
     value_id, data = current(x)
     kept = keep_data(x)
@@ -366,7 +392,7 @@ def lay_out_like(y: Array, x: Array) -> Array:
     """
     like = peek(x)
     if type(like) is Batched and type(y._data) is not Batched and 0 not in like.hidden:
-        like = like.data[(0,) * len(like.axis_ids)]
+        like = like.data[(0,) * len(like.axis_ids)]  # the first example: all have the same layout
     if type(like) is type(y._data):
         y._data = storage_of(like).laid_out(y._data, like)
     return y
@@ -379,43 +405,48 @@ def order_of(x: Array) -> str:
 
 
 def data_in_layout(x: Array) -> Any:
-    """Return data with the memory layout that x would have in NumPy: usually the data of x.
+    """Return raw data with the strides that x would have in NumPy.  Its values do not count.
 
-    The data of a Picked view is a copy, so return the part of the viewed Array that one vmap example
-    selects.
+    The result is the data of x, except for a ``Picked`` view, whose data is a contiguous copy.  For it,
+    return the part of the root that the index 0 selects, in place of the index of each vmap example.
     """
     data = peek(x)
     if not x._state & IS_VIEW:
         return data
     if type(x._view) is not Picked or not data.size or 0 in data.hidden:
         return data
-    one = x._view.root._data
-    if type(one) is Batched:
-        one = one.data[(*(0,) * len(one.axis_ids), ...)]
-    path = [(GETITEM, first_of(key)) if kind is PICK else (kind, key) for kind, key in x._view.path]
-    return walk_path(one, tuple(path), storage_of(one).xp)
+    example = x._view.root._data
+    if type(example) is Batched:
+        example = example.data[(*(0,) * len(example.axis_ids), ...)]
+    path = [
+        (GETITEM, zero_batched_indices(key)) if kind is PICK else (kind, key)
+        for kind, key in x._view.path
+    ]
+    return walk_path(example, tuple(path), storage_of(example).xp)
 
 
-def first_of(key: Any) -> Any:
+def zero_batched_indices(key: Any) -> Any:
     """Return a key with 0 in place of each index that differs between the examples of a vmap."""
     if type(key) is tuple:
-        return tuple([first_of(part) for part in key])
+        return tuple([zero_batched_indices(part) for part in key])
     return 0 if type(key) is Batched else key
 
 
 def in_order(y: Array, order: str) -> Array:
-    """Return a result y in the memory order "C" or "F": y itself, or a recorded copy.
+    """Return y, the result of an op, in the memory order "C" or "F" that the user asked for.
 
-    A view is always copied.
+    The result is y itself if y has this order and is no view, otherwise a recorded copy.
     """
     axes = tuple(range(y.ndim))
     return with_axes_in_memory(y, axes if order == "C" else axes[::-1])
 
 
 def with_axes_in_memory(y: Array, axes: tuple[int, ...]) -> Array:
-    """Return a result y in contiguous memory with the given order of axes: y itself, or a recorded copy.
+    """Return y, the result of an op, in contiguous memory whose axes have the given order.
 
-    A view is always copied.  axes : the axes from the largest stride to the smallest.
+    The result is y itself if y is so already and is no view, otherwise a recorded copy.
+
+    axes : all axes of y, from the one with the largest stride to the one with the smallest.
     """
     data = peek(y)
     storage = storage_of(data)
@@ -434,11 +465,10 @@ def root_of(x: Array) -> Array:
 
 
 def make_exclusive(x: Array) -> Any:
-    """Prepare a write to ``x``: copy the memory that x shows if a record shares it, and update x.
+    """Prepare a write to ``x``: give its root a copy of the data if a record shares the data.
 
-    The memory belongs to x or, for a view, to its root.  Return it.  The caller compares it with the
-    root's memory after the write: if another thread has replaced the memory meanwhile, ``settle_write``
-    repeats the write.
+    Return the root's data (x's own if x is no view).  After the write the caller passes it to
+    ``settle_write``, which repeats the write if another thread has replaced the data meanwhile.
     """
     root = x._view.root if x._state & IS_VIEW else x
     if root._state & KEPT:
@@ -463,7 +493,8 @@ def settle_write(x: Array, key: Index, written: RawArray, memory: RawArray) -> N
     old memory, a second thread records an op that keeps this memory.  A third thread then copies it
     before its own write.
 
-    written : the data of x after the write.  memory : the result of ``make_exclusive`` before the write.
+    written : the data of x after the write.  memory : the result of ``make_exclusive`` before the write,
+    which is the root's data that was written to.
     """
     with MOVING:
         root, path = location(x)
@@ -473,12 +504,13 @@ def settle_write(x: Array, key: Index, written: RawArray, memory: RawArray) -> N
 
 
 def export(x: Array, firm: bool) -> np.ndarray[Any, Any]:
-    """Return an ndarray that shares the memory of ``x``, for NumPy code.
+    """Return an ndarray that shares the memory of ``x``, as ``np.asarray(x)`` does.
 
     As long as the ndarray lives, records keep a copy, since NumPy code may write to the shared memory.
     Read-only memory needs no copy, and is exported without the state EXPORTED.
 
-    firm : True if the export is not to be revoked: see ``exports``.
+    firm : True if the ndarray remains writable when a tape begins to follow x, because the user asked
+    for shared memory explicitly.
     """
     root = root_of(x)
     if not root._data.flags.writeable:
@@ -498,10 +530,10 @@ def export(x: Array, firm: bool) -> np.ndarray[Any, Any]:
 
 
 def pin(x: Array) -> Any:
-    """Return raw data of ``x`` that another library may share from now on.
+    """Return the raw data of ``x`` for another library, which shares the memory from now on (DLPack).
 
-    Tapes do not revoke such an export of NumPy data (``firm``).  Other data is marked PINNED for good,
-    because its last use by the library cannot be observed.
+    NumPy's data is exported until the library frees it; tapes do not make it read-only (``firm``).
+    Other data is marked PINNED for good, because its last use by the library cannot be observed.
     """
     if type(x._data) is np.ndarray:
         return export(x, firm=True)

@@ -20,7 +20,7 @@ from .._array.views import private_handle
 from .._record.mode_stack import Mode, pushed
 from .._record.plan import PLANS, Record, Structural, ids_made_of, results_of
 from .._record.stack import only_recorders, recorders
-from .._storage.batched.batched_data import REPLAY, active
+from .._storage.batched.batched_data import REPLAY, open_hidden_axis
 from .._tape.backward import backward
 from .._tape.missing_rules import check_rules
 from .._util import nest
@@ -192,7 +192,7 @@ class RecomputedCall(Call):
         )  # fmt: skip
         # The inputs may be batched data of a vmap that has ended.  While REPLAY is active, ops accept
         # the hidden axes of such a vmap.
-        replay = active(REPLAY)
+        replay = open_hidden_axis(REPLAY)
         seen = only_recorders(*recorders(), recorder)
         with intercepting(giving), seen, replay, with_earlier_data(self.state):
             y = self.run_inside(self.function, *inputs.args, **inputs.keywords)

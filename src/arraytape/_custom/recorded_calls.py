@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._array.array import KEPT, SCALAR, Array, wrap
 from .._array.cuts import cut_of, note_cut
-from .._array.exits import ENTERED, pass_on_exit
+from .._array.exits import ENTERED, record_exit_at
 from .._array.views import keep_data
 from .._record.plan import Plan, Record, Structural, inputs_of, results_of
 from .._record.stack import AWAITED, OPEN, Recorder, new_value_id, notify_other_threads, recorders
-from .._storage.batched.batched_data import REPLAY, active
+from .._storage.batched.batched_data import REPLAY, open_hidden_axis
 from .._storage.storage import CARRIED, is_complex, storage_of
 from .._tape.missing_rules import missing_rule_error
 from .._util import nest
@@ -146,7 +146,9 @@ class Call:
         for recorder in recorders():
             if self.history_mark in recorder.followed:
                 continue
-            with active(REPLAY):  # permits data of a vmap that has ended, in which the function ran
+            with open_hidden_axis(
+                REPLAY
+            ):  # permits data of a vmap that has ended, in which the function ran
                 self._add_history_to(recorder)
 
     def _add_history_to(self, recorder: Recorder) -> None:
@@ -298,7 +300,7 @@ def tell_exits(
     inputs = {value_id for value_id in value_ids if inside.followed.made_of_inputs(value_id)}
     for left in inside.exits:
         for value_id in inputs:
-            pass_on_exit(followers, value_id, left.how, left.stack, left.data)
+            record_exit_at(followers, value_id, left.how, left.stack, left.data)
 
 
 # --- backward -------------------------------------------------------------------------------------

@@ -74,7 +74,7 @@ def einsum(
         # With optimize= NumPy assigns the result to out, which casts to any dtype.
         return write_into(out, y, "unsafe" if optimize else casting)
     if any(x.dtype != common for x in given):  # the layout depends on the uncast operands
-        path = _einsum.order_of(subscripts, given, optimize) if optimize else None
+        path = _einsum.product_order(subscripts, given, optimize) if optimize else None
         y = _einsum.einsum_layout(y, subscripts, given, path)
     if order in ("A", "a"):
         order = "F" if all(is_fortran(x) for x in given) else "C"

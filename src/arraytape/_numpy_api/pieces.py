@@ -24,12 +24,12 @@ from ..ops.manipulation_functions import (
     flip,
     moveaxis,
     normalize_axis_index,
-    part,
     permute_dims,
     read_only,
     reshape,
     stack,
     tile,
+    view_or_frozen_copy,
 )
 from .numpy_arguments import (
     ArrayLike,
@@ -266,7 +266,7 @@ def sliding_window_view(
                 f"sliding_window_view: a window of length {length} is longer than axis {at} of "
                 f"{describe(x)} [at {user_line()}]"
             )
-        x = part(x, WINDOWS, (at - x.ndim, length))
+        x = view_or_frozen_copy(x, WINDOWS, (at - x.ndim, length))
     return read_only(x) if x.ndim > ndim else read_only(x[...])
 
 

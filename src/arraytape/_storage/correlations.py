@@ -1,10 +1,12 @@
-"""The correlation of data with a kernel, and its two adjoints: array-API code over a namespace.
+"""The correlation of data with a kernel (a convolution layer of ``nn``) and its two adjoints.
 
 The three arrays are the data (..., *lengths, channels), the kernel (*sizes, channels, filters) and the
 result (..., *counts, filters).  Along each axis, element k of the kernel multiplies element
-``place * stride + k * rate - margin`` of the data into the result's element ``place``; data beyond the
-ends are zeros.  The sum of all products data * kernel * result is linear in each of the three, and each
-of them, as a gradient of that sum, is a function of the other two: see ``PARTS``.
+``place * stride + k * rate - margin`` of the data, and the product is added to the result's element
+``place``.  Data beyond the ends are zeros.  The sum of all products data * kernel * result is linear in
+each of the three arrays.  The gradient of the sum with respect to one array is a function of the other
+two: the correlation itself for "result", and its adjoints for "data" and "kernel".  These are the
+functions in ``PARTS``.  They are array-API code for any namespace ``xp``.
 """
 
 from __future__ import annotations
@@ -23,16 +25,20 @@ from .._util.array_types import Namespace, RawArray
 Sizes = tuple[int, ...]
 
 
-# The strides, rates (dilations) and margins (elements before the data): a number for each axis.
+# The strides, rates (dilations) and margins (the padding in front of the data): a number for each axis.
 Geometry = tuple[Sizes, Sizes, Sizes]
 
 
 def window_correlation(
     x1: RawArray, x2: RawArray, part: str, lengths: Sizes, geometry: Geometry, xp: Namespace
 ) -> Any:
-    """Return the data, kernel or result (``part``) that follows from the other two, x1 and x2.
+    """Return the data, kernel or result of a correlation, given the other two arrays x1 and x2.
 
-    lengths : the lengths of the part along the axes of the correlation.
+    The docstring of the module defines them.
+
+
+    part : the name of the returned array, "data", "kernel" or "result".  x1, x2 : the other two, in
+    this order.  lengths : the shape of the returned array along the axes of the correlation.
     """
     return PARTS[part](x1, x2, lengths, geometry, xp)
 
@@ -40,14 +46,14 @@ def window_correlation(
 def result_part(
     data: RawArray, kernel: RawArray, counts: Sizes, geometry: Geometry, xp: Namespace
 ) -> Any:
-    """Return the sum over each window of the data times the kernel."""
+    """Return the correlation: for each window of the data, the sum of the window times the kernel."""
     sizes, (width, filters) = kernel.shape[:-2], kernel.shape[-2:]
     if not math.prod(sizes):  # products of matrices without columns are zeros
         sizes, width, data = (1,) * len(sizes), 0, data[..., :0]
     lines, width = math.prod(sizes[:-1]), sizes[-1] * width
     weights = xp.reshape(kernel, (lines, width, filters))
     batch = tuple(data.shape[: -1 - len(counts)])
-    # A single row for all batches is one product, but would be a copy for each of several lines.
+    # One matrix product for all batches is fastest, but for several lines its operands would be copies.
     rows = (math.prod((*batch, *counts)),) if lines == 1 else (*batch, math.prod(counts))
     products = [
         xp.reshape(elements, (*rows, width)) @ weights[line, :, :]
@@ -59,12 +65,15 @@ def result_part(
 def kernel_part(
     data: RawArray, result: RawArray, sizes: Sizes, geometry: Geometry, xp: Namespace
 ) -> Any:
-    """Return the sum over all windows of the outer product of their data and the result."""
+    """Return the cotangent of the kernel for the cotangent ``result`` of the correlation.
+
+    It is the sum over all windows of the outer product of the window's data and its result.
+    """
     counts = tuple(result.shape[-1 - len(sizes) : -1])
     width, filters = sizes[-1] * data.shape[-1], result.shape[-1]
     stacks, places = math.prod(result.shape[: -1 - len(sizes)]), math.prod(counts)
-    # A product for all batches needs no copy for a single line.  For several lines, a product for each
-    # batch needs none, and its results are smaller than the copies if there are few filters.
+    # If the windows have a single line, one product for all batches needs no copy.  For several lines, a
+    # product for each batch needs none, and its results are smaller than the copies if filters are few.
     if math.prod(sizes[:-1]) == 1 or filters > places:
         stacks, places = 1, stacks * places
     result = xp.reshape(result, (stacks, places, filters))
@@ -78,10 +87,11 @@ def kernel_part(
 def window_lines(
     data: RawArray, sizes: Sizes, counts: Sizes, geometry: Geometry, xp: Namespace
 ) -> Iterator[Any]:
-    """Yield, for each position in a window but along its last axis, the data there in all windows.
+    """Yield the data of all windows, one line of the windows at a time, for products of matrices.
 
-    The last axis of what is yielded holds all elements along the last axis of a window, with their
-    channels.  Copies are made only along this axis.
+    A line is a run of elements along the last axis of a window: a window of 3 x 5 elements has 3 lines.
+    Each yielded array has the shape (..., *counts, elements of a line times channels).  Copies are made
+    only along the last axis.
     """
     strides, rates, margins = geometry
     first = len(data.shape) - 1 - len(sizes)
@@ -101,7 +111,10 @@ def window_lines(
 
 
 def framed(x: RawArray, axis: int, before: int, length: int, xp: Namespace) -> Any:
-    """Return ``length`` elements of x along an axis, from index ``-before``; zeros beyond its ends."""
+    """Return x padded or cropped along an axis: ``length`` elements from index ``-before``.
+
+    Elements beyond the ends of x are zeros.
+    """
     there = x.shape[axis]
     start, stop = min(max(-before, 0), there), max(min(length - before, there), 0)
     start = min(start, stop)
@@ -121,11 +134,14 @@ def framed(x: RawArray, axis: int, before: int, length: int, xp: Namespace) -> A
 
 
 class Phase(NamedTuple):
-    """Elements of the data, along an axis, to which the same places of the result contribute.
+    """A class of elements of the data along an axis, for the adjoint of a correlation with strides.
 
-    first, step, taps : element ``q * stride + r`` of the padded data, for each of the ``remainders`` r,
-    gets contributions of the places ``q - first - t * step``, for t below ``taps``.
-    elements : the kernel's elements that multiply these, by falling t, then by remainder.
+    With a stride s, element ``q * s + r`` of the padded data lies in windows that depend on r.  A phase
+    has the ``remainders`` r for which the windows' places in the result are the same.
+
+    first, step, taps : these places are ``q - first - t * step`` for t = 0, ..., taps - 1.
+    elements : the kernel's elements that multiply the results at these places, by falling t, then by
+    remainder.
     """
 
     first: int
@@ -137,7 +153,10 @@ class Phase(NamedTuple):
 
 @functools.cache
 def phases(size: int, stride: int, rate: int) -> tuple[Phase, ...]:
-    """Return the phases of the data along an axis: only one if the stride is 1."""
+    """Return the phases (see ``Phase``) of the data along an axis: only one if the stride is 1.
+
+    size : the length of the kernel.  rate : its dilation.
+    """
     of_remainder: dict[int, list[int]] = {r: [] for r in range(stride)}
     for k in range(size):
         of_remainder[k * rate % stride].append(k)
@@ -157,10 +176,11 @@ def phases(size: int, stride: int, rate: int) -> tuple[Phase, ...]:
 def data_part(
     kernel: RawArray, result: RawArray, lengths: Sizes, geometry: Geometry, xp: Namespace
 ) -> Any:
-    """Return the sum, for each element of the data, of the kernel times the result of its windows.
+    """Return the cotangent of the data for the cotangent ``result`` of the correlation.
 
-    With strides of 1 this is the correlation of the result with the reversed kernel.  Else there is a
-    correlation for each combination of phases, which gives their remainders as channels.
+    Each element of the data gets the sum of kernel times result over the windows that contain it.  With
+    strides of 1 this is the correlation of ``result`` with the reversed kernel.  With other strides
+    there is a correlation for each combination of phases, whose channels are the phases' remainders.
     """
     strides, rates, margins = geometry
     axes, channels = len(lengths), kernel.shape[-2]
@@ -195,7 +215,10 @@ def data_part(
 
 
 def in_order(parts: list[Any], of_axis: tuple[Phase, ...], axis: int, xp: Namespace) -> Any:
-    """Return the parts for the phases along an axis, joined so that their remainders rise."""
+    """Return the correlations of all phases, joined along an axis and sorted by remainder.
+
+    parts : the correlation for each phase.  of_axis : these phases.
+    """
     if len(parts) == 1:
         return parts[0]
     rest = (slice(None),) * (-axis - 1)
@@ -209,7 +232,10 @@ def in_order(parts: list[Any], of_axis: tuple[Phase, ...], axis: int, xp: Namesp
 
 
 def phase_kernel(kernel: RawArray, chosen: tuple[Phase, ...], xp: Namespace) -> Any:
-    """Return the elements of the kernel for phases along all axes, with their remainders as filters."""
+    """Return the kernel of the correlation that computes the data of one phase along each axis.
+
+    chosen : the phase for each axis.  Remainders and channels of the data are the filters of the result.
+    """
     axes = len(chosen)
     for axis, phase in enumerate(chosen):
         before = (slice(None),) * axis
@@ -231,9 +257,13 @@ PARTS = {"data": data_part, "kernel": kernel_part, "result": result_part}
 
 
 def multiplied(shapes: dict[str, Sizes], geometry: Geometry) -> dict[str, Any]:
-    """Return the flat indices of the elements in each product data * kernel * result, by their names.
+    """Return which elements of the three arrays the products data * kernel * result multiply.
 
-    shapes : the shapes of the three arrays.
+    The result has three arrays of equal length under the keys "data", "kernel" and "result".  Item i of
+    each is the flat index of the array's element in the i-th product.  The sparsity patterns of
+    Jacobians are found from these.
+
+    shapes : the shapes of the three arrays, by name.
     """
     data, kernel, result = (shapes[name] for name in PARTS)
     axes = len(kernel) - 2

@@ -1,8 +1,9 @@
 """The storage of CuPy's arrays; CuPy is imported when a CUDA device or CuPy's data is first used.
 
-Devices are called "cuda:0", "cuda:1"...; "cuda" and CuPy's own Device objects are accepted too.
-In two respects CuPy differs from NumPy: an index out of range wraps around, and a singular matrix gives
-undefined values.  ``cupyx.errstate(linalg="raise")`` makes CuPy raise LinAlgError for the latter.
+Devices are called "cuda:0", "cuda:1" and so on; "cuda" and CuPy's own Device objects are accepted, too.
+CuPy differs from NumPy for wrong arguments, since the GPU cannot raise errors.  An index out of range
+wraps around, and a singular matrix gives undefined values, unless ``cupyx.errstate(linalg="raise")`` is
+set.
 """
 
 from __future__ import annotations
@@ -65,8 +66,8 @@ class CuPyNamespace(Standard):
     def clip(
         self, x: RawArray, /, min: RawOperand | None = None, max: RawOperand | None = None
     ) -> Any:
-        # No mask is used as index, because CuPy would wait for a count from the GPU.  Where a bound is
-        # NaN, the result is NaN.
+        # Unlike array-api-compat, no mask is used as index, because CuPy would wait until the GPU has
+        # counted its elements.  Where a bound is NaN, the result is NaN.
         low, high = self.bound(min, x, upper=False), self.bound(max, x, upper=True)
         if low is None and high is None:
             return self.fresh(x)
@@ -87,7 +88,7 @@ class CuPyNamespace(Standard):
         return self.cupy.lib.stride_tricks.sliding_window_view(x, length, axis)
 
     def bound(self, value: Any, x: RawArray, *, upper: bool) -> Any:
-        """Return the bound ``value`` in x's dtype; None if it is None or x's dtype implies the bound."""
+        """Return a bound of clip in x's dtype; None if there is no bound, or x's dtype implies it."""
         if value is None or hasattr(value, "dtype"):
             return None if value is None else self.base.astype(value, x.dtype, copy=False)
         if x.dtype.kind in "iu":
@@ -119,6 +120,7 @@ class CuPyNamespace(Standard):
         return first | second, first & second
 
     def infinite_sign(self, x: RawArray) -> Any:
+        """Return 1 or -1 where real x is infinite, and 0 elsewhere."""
         return self.cupy.where(self.cupy.isinf(x), self.cupy.copysign(1.0, x), 0.0)
 
     def cofactors(self, x: Any, /) -> Any:
@@ -161,12 +163,12 @@ class CuPyNamespace(Standard):
         return self.cupy.where(x == x, signs, x) if x.dtype.kind == "f" else signs
 
 
-LONGEST_DIAGONAL = 512  # rows of matrices whose determinant is computed by one thread each
+LONGEST_DIAGONAL = 512  # for matrices of more rows, det and slogdet are array-api-compat's
 SlogdetResult = namedtuple("SlogdetResult", ["sign", "logabsdet"])
 
 
 class CuPyLinalg:
-    """array-api-compat's linalg extension, with other functions in place of those that do not suffice.
+    """The linalg extension for CuPy's data: array-api-compat's, with some functions replaced.
 
     CuPy's solve, eig and eigvals are not the standard's, and its det and slogdet launch 18 kernels.
     """
@@ -216,7 +218,10 @@ class CuPyLinalg:
 
 
 class Placed:
-    """A wrapper of a raw namespace, for several GPUs: functions run on the device of their data."""
+    """A wrapper of a raw namespace whose functions run on the device of their data, for several GPUs.
+
+    CuPy alone computes on the current device, whatever device the data lies on.
+    """
 
     def __init__(self, within: Any, storage: CuPyStorage) -> None:
         self._within, self._storage = within, storage
@@ -232,7 +237,7 @@ class Placed:
 
 
 def placed(function: Callable[..., Any], storage: CuPyStorage) -> Callable[..., Any]:
-    """Wrap a function on CuPy data, so that it runs on ``device=``, or else on its arguments' device."""
+    """Return a wrapper of a function that runs it on ``device=``, or else on its arguments' device."""
 
     def call_placed(*arguments: Any, device: Any = None, **keywords: Any) -> Any:
         with storage.at(arguments, *keywords.values()) if device is None else device:
@@ -242,7 +247,7 @@ def placed(function: Callable[..., Any], storage: CuPyStorage) -> Callable[..., 
 
 
 class CuPyStorage(Storage):
-    """CuPy's arrays on the GPUs of CUDA."""
+    """The storage of CuPy's arrays, on all GPUs of the machine."""
 
     name = "cupy"
     ordered_writes = False  # threads write in any order
@@ -259,8 +264,8 @@ class CuPyStorage(Storage):
         self.kernels = self.xp.kernels
         if len(self.devices()) > 1:
             self.xp = Placed(self.xp, self)
-        self.made: dict[Callable[..., Any], Fused] = {}  # by the function that it runs
-        self.ones: dict[tuple[Any, int], Any] = {}  # by dtype and number of the device
+        self.made: dict[Callable[..., Any], Fused] = {}  # a function -> its fused kernel
+        self.ones: dict[tuple[Any, int], Any] = {}  # (dtype, number of the device) -> 0-d data of 1
 
     def fuses(self, x: Any) -> bool:
         return type(x) is self.kind or isinstance(x, int | float | complex | np.generic)
@@ -296,7 +301,7 @@ class CuPyStorage(Storage):
         return HERE if home is None else home  # CuPy's devices are context managers
 
     def home(self, data: Iterable[Any]) -> Any:
-        """Return the device of CuPy's data in nested lists and tuples; None if they hold none.
+        """Return the device of the CuPy data in a list or tuple, at any depth; None if there is none.
 
         Raises ValueError for data on several devices.
         """
@@ -465,7 +470,7 @@ class CuPyStorage(Storage):
         return self.kernels.take_written(data, key, lost) if self.is_index(key) else None
 
     def is_index(self, key: Any) -> bool:
-        """Return True if a key is one array of integers, an index of rows."""
+        """Return True if a key is one CuPy array of integers, so that it selects rows."""
         return type(key) is self.kind and key.dtype.kind in "iu"
 
     def writeable(self, data: Any) -> bool:

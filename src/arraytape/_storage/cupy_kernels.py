@@ -1,8 +1,8 @@
 """CUDA kernels of the CuPy storage, for work that CuPy's own functions do in several launches or waits.
 
 The time of a small step on a GPU depends on the number of launches.  ``Fused`` makes one kernel of a
-function of elementwise array code.  The other kernels are written out, because they are no elementwise
-code.
+Python function of elementwise array code.  The kernels in ``CuPyKernels`` are written in CUDA C++,
+because their work is not elementwise.
 """
 
 from __future__ import annotations
@@ -19,16 +19,20 @@ TYPES = "ABCDEFGHIJKLMNOP"  # CuPy's placeholders for dtypes are single capitals
 MOST_PARTS = len(TYPES)  # arrays that one launch checks for NaN
 
 
-FEW = 128  # indices up to which each thread compares its index with all later ones
-# Kernels of writes ``data[index] = value``, with one thread for each element of the value: the index of
-# row number i / length, counted from the front as CuPy counts it, and the place of the element in data.
+# Kernels of writes ``data[index] = value``, where ``index`` holds numbers of rows, perhaps repeated.
+# There is one thread for each element i of the value.
+FEW = 128  # up to so many indices, each thread compares its index with all later ones
+# Code that computes ``row``, the row to which the thread writes, and ``place``, the flat index of the
+# element in data.  ``length`` is the number of elements of a row.  As in CuPy, an index out of range
+# wraps around.
 GIVEN = "raw I index, int64 rows, int64 length"
 PLACE = """
 long long row = index[i / length] % rows;
 if (row < 0) row += rows;
 ptrdiff_t place = row * length + i % length;
 """
-# True if a later element of the value is written to the same place.
+# Code that sets ``lost`` to true if a later element of the value is written to the same place.  For more
+# than FEW indices, the kernel ``winners`` has noted the number of the last element for each place.
 LOST = """
 lost = !few && winners[place] != i + 1;
 for (ptrdiff_t k = few ? i / length + 1 : index.size(); k < index.size(); ++k) {
@@ -37,8 +41,8 @@ for (ptrdiff_t k = few ? i / length + 1 : index.size(); k < index.size(); ++k) {
 }
 """
 
-# Philox4x64-10 of Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3", as in NumPy: block
-# number n has the counter n + 1, and gives four words.
+# The random generator Philox4x64-10 of Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2,
+# 3".  As in NumPy, block number n is computed from the counter n + 1, and gives four words of 64 bits.
 HIGH_WORD = """
 __device__ unsigned long long high_word(unsigned long long a, unsigned long long b) {
     unsigned long long low = 0xFFFFFFFFULL, cross = (a >> 32) * (b & low);
@@ -66,10 +70,10 @@ number = (double)(c[i % 4] >> 11) * (1.0 / 9007199254740992.0);
 
 
 class Fused:
-    """A function of elementwise array code that runs as one kernel, by ``cupy.fuse``.
+    """A function of elementwise array code, compiled to one kernel by ``cupy.fuse``.
 
-    plain : the function, called as it is on operands on which CuPy cannot fuse it, such as code that
-    reads a shape.  refused : the types and dtypes of these operands.
+    plain : the Python function, which is called where CuPy cannot fuse it, as for code that reads a
+    shape.  refused : the types or dtypes of all operands with which CuPy could not fuse it.
     """
 
     def __init__(self, cupy: ModuleType, plain: Callable[..., Any]) -> None:
@@ -89,11 +93,15 @@ class Fused:
 
 
 def layouts_of(operands: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the dtype of each operand, or the type of a Python number."""
     return tuple([getattr(x, "dtype", type(x)) for x in operands])
 
 
 class CuPyKernels:
-    """The written kernels, compiled by CuPy at their first launch."""
+    """The kernels that are written in CUDA C++, and the functions that launch them.
+
+    CuPy compiles a kernel at its first launch.
+    """
 
     def __init__(self, cupy: ModuleType) -> None:
         self.cupy = cupy
@@ -153,9 +161,10 @@ class CuPyKernels:
         return bool(self.cupy.asnumpy(flag)[0])
 
     def make_determinant(self, kind: str) -> Any:
-        """Return the kernel of sign, logarithm of the absolute value, and determinant from LU factors.
+        """Return the kernel that computes determinants from LU factors, with one thread for each matrix.
 
-        There is one thread for each matrix.  kind : "f" or "c", the kind of the matrices' dtype.
+        It returns the sign, the logarithm of the absolute value, and the value of the determinant.
+        kind : "f" or "c", the kind of the matrices' dtype.
         """
         turn = "sign = d / r * sign" if kind == "c" else "sign = d < 0 ? -sign : sign"
         return self.cupy.ElementwiseKernel(
@@ -181,7 +190,10 @@ class CuPyKernels:
         )
 
     def determinants(self, x: Any) -> tuple[Any, Any, Any]:
-        """Return sign, logarithm of the absolute value, and value of the determinants of matrices x."""
+        """Return the sign, the logarithm of the absolute value, and the value of the determinants of x.
+
+        x : one matrix, or a stack of matrices.
+        """
         cupy, shape = self.cupy, x.shape[:-2]
         lu, pivots, info = cupy.linalg._decomposition._lu_factor(x, x.dtype)
         reals = x.real.dtype
@@ -191,7 +203,7 @@ class CuPyKernels:
         return sign, size, determinant
 
     def make_others(self) -> Any:
-        """Return the kernel of products of all elements of a row but one, times a factor of the row."""
+        """Return the kernel of ``products_of_others``."""
         return self.cupy.ElementwiseKernel(
             "raw R row, raw T factor, int32 n",
             "T product",
@@ -206,16 +218,19 @@ class CuPyKernels:
         )
 
     def products_of_others(self, rows: Any, factors: Any) -> Any:
-        """Return for each element of rows the product of the row's others, times the row's factor."""
+        """Return for each element the product of the other elements of its row, times the row's factor.
+
+        ``cofactors`` multiplies singular values so.  rows : shape (..., n).  factors : shape (...).
+        """
         found = self.cupy.empty(rows.shape, factors.dtype)
         self.others(rows, factors, rows.shape[-1], found)
         return found
 
     # --- writes at indices, of which several may be equal ------------------------------------------
     def write_last(self, data: Any, index: Any, value: Any) -> Any:
-        """Write ``data[index] = value``; of several values for an element, the last one remains.
+        """Do ``data[index] = value`` so that the last of several values for one element remains.
 
-        Return a mask of the elements of the value that do not remain.
+        Return a mask of the elements of the value that do not remain.  index : numbers of rows.
         """
         cupy, shape = self.cupy, (*index.shape, *data.shape[1:])
         layout = index, data.shape[0], math.prod(data.shape[1:])
@@ -244,7 +259,7 @@ class CuPyKernels:
         return found
 
     def uniforms(self, key: tuple[int, int], shape: tuple[int, ...]) -> Any:
-        """Return the random numbers in [0, 1) of NumPy's Philox with this key."""
+        """Return the same random numbers in [0, 1) as NumPy's generator ``Philox(key=key)``."""
         found = self.cupy.empty(shape, np.float64)
         if found.size:
             self.philox(np.uint64(key[0]), np.uint64(key[1]), found)

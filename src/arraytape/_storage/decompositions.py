@@ -1,8 +1,8 @@
-"""Factorizations in double precision, for linear systems, inverses and determinants.
+"""Factorize NumPy matrices in double precision, and solve, invert and take determinants by the factors.
 
 SciPy and NumPy each bring a BLAS with its own threads.  NumPy's threads keep their cores busy for a
-while after each product, and SciPy's threads wait for them.  So SciPy's routines are called only with
-matrices so small that its BLAS uses one thread.  Larger matrices are split into halves recursively,
+while after each product, and SciPy's threads would wait for them.  So SciPy's routines are called only
+with matrices so small that its BLAS uses one thread.  Larger matrices are split into halves recursively,
 which turns most of the work into matrix products by NumPy.  See docs/decisions/0023.
 """
 
@@ -17,17 +17,17 @@ import numpy as np
 
 Data = np.ndarray[Any, Any]
 
-LOWER, UPPER = "lower", "upper"  # forms of a triangle
-# Sizes up to which SciPy's BLAS uses one thread:
-WHOLE = 64  # most rows of a triangle to invert, most columns of a matrix for Gaussian elimination
-PANEL = 2**14  # most elements of a matrix for Gaussian elimination
-FEW = 7  # most right-hand sides of a triangular system
+LOWER, UPPER = "lower", "upper"  # the forms of a triangular matrix
+# Up to these sizes SciPy's BLAS uses one thread, so that SciPy is called without splitting the matrix:
+WHOLE = 64  # rows of a triangle to invert, or columns of a matrix for Gaussian elimination
+PANEL = 2**14  # elements of a matrix for Gaussian elimination
+FEW = 7  # right-hand sides of a triangular system
 SINGULAR = "Singular matrix"
 
 
 @functools.cache
 def libraries() -> Any:
-    """Return SciPy's BLAS and LAPACK modules; None without SciPy."""
+    """Return SciPy's modules ``blas`` and ``lapack``, or None if SciPy is not installed."""
     try:
         from scipy.linalg import blas, lapack
     except ImportError:
@@ -36,7 +36,7 @@ def libraries() -> Any:
 
 
 def routine(name: str, a: Data) -> Any:
-    """Return SciPy's BLAS or LAPACK routine ``name`` for the dtype of a, float64 or complex128."""
+    """Return SciPy's BLAS or LAPACK routine ``name``, such as "getrf", for float64 or complex128 a."""
     return typed_routine(name, a.dtype.kind)
 
 
@@ -49,20 +49,25 @@ def typed_routine(name: str, kind: str) -> Any:
 
 # --- factorizations -------------------------------------------------------------------------------
 class Factors(abc.ABC):
-    """A factorized square matrix ``a`` in double precision; the array ``factors`` holds the factors."""
+    """A factorized square matrix ``a`` in double precision.
+
+    factors : the array of the factors; each subclass says what it holds.
+    singular : True if a factor has a 0 on its diagonal, so that a has no inverse.
+    """
 
     __slots__ = ("factors",)
     factors: Data
     singular = False
 
     def check_singular(self) -> Self:
+        """Return self, or raise LinAlgError if the matrix is singular."""
         if self.singular:
             raise np.linalg.LinAlgError(SINGULAR)
         return self
 
     @abc.abstractmethod
     def solve_system(self, b: Data, adjoint: bool) -> Data:
-        """Return ``a^-1 b``, or ``a^-H b`` if ``adjoint`` is True; b: (n, k)."""
+        """Return ``a^-1 b``, or ``a^-H b`` if ``adjoint`` is True, for b of shape (n, k)."""
 
     @abc.abstractmethod
     def invert_matrix(self) -> Data:
@@ -70,7 +75,7 @@ class Factors(abc.ABC):
 
 
 class Triangle(Factors):
-    """A triangular matrix, which needs no factorization; ``form`` is LOWER or UPPER."""
+    """A triangular matrix, which is its own factor in ``factors``; ``form`` is LOWER or UPPER."""
 
     __slots__ = ("form", "singular")
 
@@ -79,15 +84,15 @@ class Triangle(Factors):
         self.singular = bool(np.count_nonzero(a.diagonal()) < len(a))
 
     def solve_system(self, b: Data, adjoint: bool) -> Data:
-        return substituted(self.check_singular().factors, b, self.form, adjoint)
+        return solve_triangle(self.check_singular().factors, b, self.form, adjoint)
 
     def invert_matrix(self) -> Data:
         a = self.check_singular().factors
-        return inverted(a) if self.form == LOWER else inverted(a.T).T
+        return inverse_of_lower(a) if self.form == LOWER else inverse_of_lower(a.T).T
 
 
 class Definite(Factors):
-    """A Hermitian positive definite matrix; ``factors`` is its lower Cholesky factor."""
+    """A Hermitian positive definite matrix L @ L^H; ``factors`` is L, its lower Cholesky factor."""
 
     __slots__ = ()
 
@@ -95,12 +100,12 @@ class Definite(Factors):
         self.factors = lower
 
     def solve_system(self, b: Data, adjoint: bool) -> Data:
-        # a is Hermitian, so that ``adjoint`` makes no difference.
-        return substituted(self.factors, substituted(self.factors, b, LOWER), LOWER, True)
+        # The matrix is Hermitian, so that ``adjoint`` makes no difference.
+        return solve_triangle(self.factors, solve_triangle(self.factors, b, LOWER), LOWER, True)
 
     def invert_matrix(self) -> Data:
-        # The inverse equals its own adjoint, which is taken because it is F-contiguous.
-        return square(inverted(self.factors)).T.conj()
+        # The inverse equals its adjoint.  Return the adjoint, because it is F-contiguous.
+        return square(inverse_of_lower(self.factors)).T.conj()
 
     def slogdet(self) -> tuple[Any, Any]:
         """Return the sign of ``det(a)`` and the logarithm of its absolute value, for a real matrix."""
@@ -109,8 +114,8 @@ class Definite(Factors):
     def determinant(self) -> Any:
         return np.prod(self.factors.diagonal().real) ** 2
 
-    def apart(self, a: Data) -> float:
-        """Return LAPACK's estimate of the reciprocal of a's condition number."""
+    def reciprocal_condition(self, a: Data) -> float:
+        """Return LAPACK's estimate of 1 / cond(a); it is near 0 for a nearly singular matrix."""
         found: float = routine("pocon", self.factors)(self.factors.T, np.linalg.norm(a, 1))[0]
         return found
 
@@ -132,9 +137,11 @@ class Elimination(Factors):
     def solve_system(self, b: Data, adjoint: bool) -> Data:
         lu = self.check_singular().factors
         if not adjoint:
-            return substituted(lu, substituted(lu, b[self.order], LOWER, unit=True), UPPER)
+            return solve_triangle(lu, solve_triangle(lu, b[self.order], LOWER, unit=True), UPPER)
         found = np.empty(b.shape, lu.dtype)
-        found[self.order] = substituted(lu, substituted(lu, b, UPPER, True), LOWER, True, unit=True)
+        found[self.order] = solve_triangle(
+            lu, solve_triangle(lu, b, UPPER, True), LOWER, True, unit=True
+        )
         return found
 
     def slogdet(self) -> tuple[Any, Any]:
@@ -147,21 +154,21 @@ class Elimination(Factors):
     def invert_matrix(self) -> Data:
         lu = self.factors
         found = np.empty_like(lu)
-        found[:, self.order] = substituted(lu, inverted(np.tril(lu), unit=True), UPPER)
+        found[:, self.order] = solve_triangle(lu, inverse_of_lower(np.tril(lu), unit=True), UPPER)
         return found
 
     def determinant(self) -> Any:
         return np.prod(self.factors.diagonal()) * (-1.0) ** self.odd
 
-    def apart(self, a: Data) -> float:
+    def reciprocal_condition(self, a: Data) -> float:
         found: float = routine("gecon", self.factors)(self.factors, np.linalg.norm(a, 1))[0]
         return found
 
 
 def decomposed(a: Data, hermitian: bool) -> Definite | Elimination:
-    """Return a factorization of ``a``: Definite if it is positive definite, else Elimination.
+    """Factorize the square matrix ``a``: by Cholesky if possible, otherwise by Gaussian elimination.
 
-    hermitian : True if ``a`` is Hermitian; if False, Elimination is used.
+    hermitian : True if ``a`` is Hermitian; then Cholesky's method succeeds if a is positive definite.
     """
     if hermitian and (a.diagonal().real > 0.0).all():
         with suppress(np.linalg.LinAlgError):
@@ -170,9 +177,9 @@ def decomposed(a: Data, hermitian: bool) -> Definite | Elimination:
 
 
 def eliminate(a: Data) -> tuple[Data, bool]:
-    """Overwrite ``a`` with L and U of ``a[order] = L U``; return ``(order, odd)``.
+    """Overwrite ``a``, of shape (m, n), with its factors L and U of ``a[order] = L U``.
 
-    odd : True if ``order`` is an odd permutation.
+    Return the permutation ``order`` of the rows, and True if it is an odd permutation.
 
     Source: Toledo 1997, "Locality of reference in LU decomposition with partial pivoting", sec. 2.
     """
@@ -184,10 +191,10 @@ def eliminate(a: Data) -> tuple[Data, bool]:
             rows[i], rows[other] = rows[other], rows[i]
             odd ^= i != other
         return np.asarray(rows), odd
-    h = n // 2
+    h = n // 2  # eliminate the left half, update the right half, then eliminate its lower rows
     order, odd = eliminate(a[:, :h])
     right = a[order, h:]
-    a[:h, h:] = substituted(a[:h, :h], right[:h], LOWER, unit=True)
+    a[:h, h:] = solve_triangle(a[:h, :h], right[:h], LOWER, unit=True)
     np.subtract(right[h:], a[h:, :h] @ a[:h, h:], out=a[h:, h:])
     rest, other = eliminate(a[h:, h:])
     a[h:, :h], order[h:] = a[h:, :h][rest], order[h:][rest]
@@ -195,8 +202,10 @@ def eliminate(a: Data) -> tuple[Data, bool]:
 
 
 # --- triangles ------------------------------------------------------------------------------------
-def substituted(a: Data, b: Data, form: str, adjoint: bool = False, unit: bool = False) -> Data:
-    """Return ``t^-1 b`` or ``t^-H b``, where t is the lower or upper triangle of a.
+def solve_triangle(a: Data, b: Data, form: str, adjoint: bool = False, unit: bool = False) -> Data:
+    """Return ``t^-1 b``, where t is the triangle ``form`` (LOWER or UPPER) of a; b has shape (n, k).
+
+    The other triangle of a is not read.
 
     adjoint : True for ``t^-H b``.  unit : True if t's diagonal is 1, whatever a's diagonal holds.
     """
@@ -216,8 +225,8 @@ def substituted(a: Data, b: Data, form: str, adjoint: bool = False, unit: bool =
         )
         return found.T
     if n <= WHOLE:
-        half = np.where(above(n), 0.0, a.T if upper else a)
-        inverse = inverted(half, unit).T if upper else inverted(half, unit)
+        half = np.where(above_diagonal(n), 0.0, a.T if upper else a)
+        inverse = inverse_of_lower(half, unit).T if upper else inverse_of_lower(half, unit)
         return (inverse.T.conj() if adjoint else inverse) @ b
     h = n // 2
     across = a[:h, h:] if upper else a[h:, :h]
@@ -226,17 +235,20 @@ def substituted(a: Data, b: Data, form: str, adjoint: bool = False, unit: bool =
     found = np.empty(b.shape, a.dtype)
     parts = (slice(h), slice(h, n))
     first, last = parts if upper == adjoint else parts[::-1]
-    found[first] = substituted(a[first, first], b[first], form, adjoint, unit)
-    found[last] = substituted(a[last, last], b[last] - across @ found[first], form, adjoint, unit)
+    found[first] = solve_triangle(a[first, first], b[first], form, adjoint, unit)
+    found[last] = solve_triangle(
+        a[last, last], b[last] - across @ found[first], form, adjoint, unit
+    )
     return found
 
 
 @functools.lru_cache(maxsize=8)
-def above(n: int) -> Data:
+def above_diagonal(n: int) -> Data:
+    """Return the mask of the elements above the diagonal of an (n, n) matrix.  Do not write to it."""
     return ~np.tri(n, dtype=np.bool_)
 
 
-def inverted(lower: Data, unit: bool = False) -> Data:
+def inverse_of_lower(lower: Data, unit: bool = False) -> Data:
     """Return the inverse of a lower triangular matrix, whose diagonal counts as 1 if ``unit``."""
     n = len(lower)
     if n <= WHOLE:
@@ -246,14 +258,14 @@ def inverted(lower: Data, unit: bool = False) -> Data:
         return found
     h = n // 2
     found = np.zeros((n, n), lower.dtype)
-    first, last = inverted(lower[:h, :h], unit), inverted(lower[h:, h:], unit)
+    first, last = inverse_of_lower(lower[:h, :h], unit), inverse_of_lower(lower[h:, h:], unit)
     found[:h, :h], found[h:, h:] = first, last
     np.matmul(-(last @ lower[h:, :h]), first, out=found[h:, :h])
     return found
 
 
 def square(lower: Data) -> Data:
-    """Return ``L^H L`` for the lower triangular matrix L = ``lower``."""
+    """Return ``L^H L`` for a lower triangular matrix L = ``lower``, with less work than a product."""
     n = len(lower)
     if n <= WHOLE:
         return lower.T.conj() @ lower
@@ -268,6 +280,17 @@ def square(lower: Data) -> Data:
 
 
 __all__ = [
-    "LOWER", "UPPER", "WHOLE", "Definite", "Elimination", "Factors", "Triangle", "above", "decomposed",
-    "inverted", "libraries", "square", "substituted",
+    "LOWER",
+    "UPPER",
+    "WHOLE",
+    "Definite",
+    "Elimination",
+    "Factors",
+    "Triangle",
+    "above_diagonal",
+    "decomposed",
+    "inverse_of_lower",
+    "libraries",
+    "solve_triangle",
+    "square",
 ]  # fmt: skip

@@ -1,4 +1,7 @@
-"""``DispatchTable``: a map, for one op, from each type of raw data to the function that computes it."""
+"""``DispatchTable``: for one op, the function that computes it for each type of raw data.
+
+The type of an op's first operand, such as ``numpy.ndarray``, selects the function.
+"""
 
 from __future__ import annotations
 
@@ -16,19 +19,23 @@ NUMBERS = frozenset((bool, int, float, complex))
 
 
 def number(value: RawOperand) -> Any:
+    """Return a Python number as 0-d raw data on the default device."""
     return storage_at(None).asarray(value, None, DEFAULT[0], None)
 
 
 class Element(NamedTuple):
-    """A wrapper of 0-d data of other libraries, in results for which NumPy would return a scalar."""
+    """A 0-d result of an op on another library's data, marked as one for which NumPy returns a scalar.
+
+    Arrays of such results are immutable, as NumPy's scalars are: ``x += 1`` makes a new Array.
+    """
 
     data: Any
 
 
 def immutable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``function`` with its 0-d results wrapped as ``Element``.
+    """Return a wrapper of ``function`` that returns 0-d results as ``Element``.
 
-    An ``Element`` cannot be written to.  NumPy's scalars, its results of shape (), cannot, either.
+    So the Array of the result is immutable, as it is for NumPy data, where the result is a scalar.
     """
 
     def call(*arguments: Any, **keywords: Any) -> Any:
@@ -39,7 +46,10 @@ def immutable(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def as_data(result: Any, kind: type) -> Any:
-    """Return an op's scalar or ``Element`` as 0-d data, for the storage of the operand type ``kind``."""
+    """Return an op's result, a NumPy scalar or ``Element``, as the 0-d raw data that an Array can hold.
+
+    kind : the type of the op's first operand, whose storage gets the data.
+    """
     if type(result) is Element:
         return result.data
     storage = STORAGES.get(kind) or STORAGES[type(result)]  # kind may be a type of Python number
@@ -47,7 +57,10 @@ def as_data(result: Any, kind: type) -> Any:
 
 
 class DispatchTable(dict[type, Callable[..., Any]]):
-    """A dict from the type of an op's first operand to the function for such data, filled on use."""
+    """A dict from the type of an op's first operand to the raw function for such data.
+
+    An entry is made when it is first read.  name : the name of the op.
+    """
 
     def __init__(self, name: str) -> None:
         super().__init__()

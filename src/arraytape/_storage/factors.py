@@ -1,16 +1,16 @@
 """Cached factorizations of large NumPy matrices, for rules that solve with one matrix repeatedly.
 
 ``np.linalg`` returns no factors: each of its calls factorizes anew.  This module factorizes a matrix
-once, by SciPy's LAPACK.  A triangle needs no factorization, nor does a matrix
-whose Cholesky factor was recorded.  A matrix that is Hermitian to the last bit and positive definite
-is factorized by Cholesky, which is half the work of elimination.  Functions of this module return None,
-and rules call ``linalg.solve`` or ``linalg.inv``, for small matrices without cached factors, for other
-storages than NumPy's, and without SciPy.
+once, by SciPy's LAPACK.  A triangle needs no factorization, nor does a matrix whose Cholesky factor was
+recorded.  A matrix that is Hermitian to the last bit and positive definite is factorized by Cholesky,
+which is half the work of elimination.  For small matrices without cached factors, for other storages
+than NumPy's, and without SciPy, functions of this module return None.  Then the caller uses
+``linalg.solve`` or ``linalg.inv``.
 
-``TABLE`` maps the id of a matrix to its ``Known``, which refers to the matrix weakly.  A matrix in the
-table must never be written to again, such as data that records keep.  Factors take as much memory as
-the matrix, and twice as much in single precision, because they are in double precision.  They are freed
-with the matrix, or after ``MOST`` other matrices were factorized.
+``TABLE`` maps the ``id()`` of an ndarray to its ``CachedMatrix``, which refers to the ndarray weakly.
+Nobody may write to an ndarray in the table.  So only data that records keep is added.  Factors take as
+much memory as the matrix, and twice as much in single precision, because they are in double precision.
+They are freed with the matrix, or after ``MOST`` other matrices were factorized.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from .decompositions import (
     Elimination,
     Factors,
     Triangle,
-    above,
+    above_diagonal,
     decomposed,
-    inverted,
+    inverse_of_lower,
     libraries,
     square,
 )
@@ -43,21 +43,23 @@ from .decompositions import (
 # Cholesky factor was recorded, or which is such a factor.
 LEAST = 64
 LEAST_KNOWN = 8
-NEITHER = "neither"  # a form that is neither LOWER nor UPPER
+NEITHER = "neither"  # the form of a matrix that is neither lower nor upper triangular
 MOST = 16  # the number of matrices whose factors are cached
-KEPT = 256  # the most rows for which the mask ``above`` is used; for more rows, np.tril is cheap enough
+KEPT = (
+    256  # up to so many rows, a cached mask sets a triangle to 0; for more rows np.tril is as fast
+)
 TINY = 1e-290  # a smaller determinant is not computed by factors: subnormal numbers lose digits
-# ``through_cholesky`` for data of other storages, by type of data.
+# Type of data -> function in place of ``through_cholesky``, for the storages of ``replay``.
 THROUGH: dict[type, Callable[[Any, Any], Any]] = {}
 
 
 # --- cached properties and factors --------------------------------------------------------------
-class Known:
-    """The cached properties and factors of a matrix, or of all matrices of a stack.
+class CachedMatrix:
+    """The cached properties and factors of an ndarray: a matrix, or a stack of matrices.
 
-    data : a weak reference to the array.
+    data : a weak reference to the ndarray.
     factors : a list with one factorization for each matrix; empty before one is needed.
-    results : a dict from op names to weak references to the ops' results for this array.
+    results : a dict from an op's name, such as "cholesky", to weak references to its results for data.
     form : LOWER, UPPER or NEITHER; "" if not checked yet.
     hermitian : True if all matrices are Hermitian to the last bit; None if not checked yet.
     """
@@ -73,14 +75,17 @@ class Known:
         self.hermitian: bool | None = None
 
 
-TABLE: dict[int, Known] = {}  # id of an array -> its Known
-RECENT: deque[Known] = deque(maxlen=MOST)  # the values of TABLE that hold factors, oldest first
+TABLE: dict[int, CachedMatrix] = {}  # id of an array -> its CachedMatrix
+RECENT: deque[CachedMatrix] = deque(
+    maxlen=MOST
+)  # the values of TABLE that hold factors, oldest first
 
 
-def forget_factors(at: int, known: Known | None) -> None:
-    """Remove ``known``, the entry of a freed array with the id ``at``, from TABLE.
+def forget_factors(at: int, known: CachedMatrix | None) -> None:
+    """Remove an entry from TABLE, because its ndarray was freed.
 
-    Keep the entry of a new array that has the same id.
+    at : the ``id()`` of the freed ndarray.  A new ndarray may have the same id: keep its entry.
+    known : the entry of the freed ndarray.
     """
     if known is not None:
         known.factors = []
@@ -88,16 +93,19 @@ def forget_factors(at: int, known: Known | None) -> None:
             TABLE.pop(at, None)
 
 
-def about(x: Data) -> Known:
+def cached_entry(x: Data) -> CachedMatrix:
     """Return the entry of TABLE for the matrix or stack x; create it if TABLE has none."""
     known = TABLE.get(id(x))
     if known is None or known.data() is not x:
-        known = TABLE[id(x)] = Known(x)
+        known = TABLE[id(x)] = CachedMatrix(x)
     return known
 
 
 def transposed_source(x: Data) -> tuple[Data, bool]:
-    """Return (matrix, True) if x is the transposed view of a real matrix in TABLE, else (x, False)."""
+    """Return (matrix, True) if x is ``matrix.T`` for a real matrix in TABLE, else (x, False).
+
+    Then factors of the matrix solve systems with x, too.
+    """
     known = TABLE.get(id(x.base))
     base = known.data() if known is not None else None
     if base is None or base is not x.base or x.ndim > 2 or x.dtype.kind == "c":
@@ -107,10 +115,13 @@ def transposed_source(x: Data) -> tuple[Data, bool]:
 
 
 def remember(op: str, x: Data, *results: Data) -> None:
-    """Cache the results of a recorded op on x; neither x nor the results may be written to later."""
-    about(x).results[op] = [ref(y) for y in results]
+    """Cache the results of an op such as "cholesky" on x, so that rules need not compute them again.
+
+    Neither x nor the results may be written to later.
+    """
+    cached_entry(x).results[op] = [ref(y) for y in results]
     if op == "cholesky":
-        about(results[0]).form = LOWER
+        cached_entry(results[0]).form = LOWER
 
 
 def remembered(op: str, x: RawArray) -> list[Data] | None:
@@ -124,12 +135,12 @@ def remembered(op: str, x: RawArray) -> list[Data] | None:
 
 
 def form_of(x: Data) -> str:
-    """Return LOWER or UPPER if all matrices in x are lower or upper triangular, else NEITHER."""
-    known = about(x)
+    """Return LOWER or UPPER if all matrices of the stack x are such triangles, else NEITHER."""
+    known = cached_entry(x)
     if not known.form:
         known.form = NEITHER
         for form, corner, part in ((LOWER, (0, -1), np.triu), (UPPER, (-1, 0), np.tril)):
-            if np.count_nonzero(x[(..., *corner)]):
+            if np.count_nonzero(x[(..., *corner)]):  # most matrices are ruled out by one element
                 continue
             if not part(x, 1 if form == LOWER else -1).any():
                 known.form = form
@@ -138,14 +149,14 @@ def form_of(x: Data) -> str:
 
 
 def known_form_of(x: Data) -> str:
-    """Return the cached result of ``form_of(x)``; NEITHER if there is none."""
+    """Return the result of ``form_of(x)`` if it is cached, otherwise NEITHER, without a check of x."""
     known = TABLE.get(id(x))
     return known.form or NEITHER if known is not None and known.data() is x else NEITHER
 
 
 def is_hermitian(x: Data) -> bool:
     """Return True if all matrices of the stack x are Hermitian to the last bit."""
-    known = about(x)
+    known = cached_entry(x)
     if known.hermitian is None:
         turned = x.mT.conj() if x.dtype.kind == "c" else x.mT
         # The first row is compared first: most matrices that are not Hermitian differ there.
@@ -154,10 +165,11 @@ def is_hermitian(x: Data) -> bool:
 
 
 def matrix_factors(x: Data) -> Sequence[Factors] | None:
-    """Return the factors of each matrix of the stack x; None for small matrices without known factors.
+    """Return a factorization of each matrix of the stack x; None for small matrices without one.
 
-    linalg.cholesky reads one triangle of its matrix only, and linalg.solve reads all elements.  So a
-    recorded Cholesky factor is used only if the matrix is Hermitian.
+    A large matrix without a cached factorization is factorized.  linalg.cholesky reads one triangle of
+    its matrix only, and linalg.solve reads all elements.  So a recorded Cholesky factor is used only if
+    the matrix is Hermitian.
     """
     recorded = remembered("cholesky", x)
     if recorded is not None and is_hermitian(x):
@@ -165,17 +177,17 @@ def matrix_factors(x: Data) -> Sequence[Factors] | None:
     large = is_large_matrix(x)
     form = form_of(x) if large else known_form_of(x)
     if form != NEITHER:
-        return [Triangle(one, form) for one in matrices(as_double(x))]
-    return made_factors_of(x) if large else None
+        return [Triangle(matrix, form) for matrix in matrices(as_double(x))]
+    return cached_factors(x) if large else None
 
 
-def made_factors_of(x: Data) -> list[Definite | Elimination]:
-    """Return the cached factors of each matrix of the stack x; factorize if needed."""
-    known = about(x)
+def cached_factors(x: Data) -> list[Definite | Elimination]:
+    """Return a factorization of each matrix of the stack x, and cache it for the next call."""
+    known = cached_entry(x)
     found = known.factors  # read once: another thread may replace the list by an empty one
     if not found:
         hermitian = is_hermitian(x)
-        found = [decomposed(one, hermitian) for one in matrices(as_double(x))]
+        found = [decomposed(matrix, hermitian) for matrix in matrices(as_double(x))]
         known.factors = found
         if len(RECENT) == MOST:
             RECENT[0].factors = []
@@ -184,6 +196,7 @@ def made_factors_of(x: Data) -> list[Definite | Elimination]:
 
 
 def matrices(x: Data) -> Iterator[Data]:
+    """Iterate over the matrices of a stack of any number of axes."""
     return iter(x.reshape(-1, *x.shape[-2:]))
 
 
@@ -215,7 +228,10 @@ def may_be_known(x: RawArray) -> bool:
 
 
 def solve_by_factors(x1: Any, x2: Any, adjoint: bool) -> Data | None:
-    """Return ``x1^-1 x2``, or ``x1^-H x2`` if ``adjoint``; None if the caller has to use ``solve``."""
+    """Return ``x1^-1 x2``, or ``x1^-H x2`` if ``adjoint``, by cached or new factors of x1.
+
+    Return None if the caller has to use ``linalg.solve``.
+    """
     if not may_be_known(x1) or type(x2) is not np.ndarray or x2.dtype.kind not in "fc":
         return None
     vector = x2.ndim == 1
@@ -234,73 +250,80 @@ def solve_by_factors(x1: Any, x2: Any, adjoint: bool) -> Data | None:
     return found[..., 0] if vector else found
 
 
-def solve_columns(one: Factors, b: Data, adjoint: bool) -> Data:
+def solve_columns(factors: Factors, b: Data, adjoint: bool) -> Data:
     """Solve with one matrix for all right-hand sides b, of shape (..., n, k), in one call."""
     if b.ndim == 2:
-        return by_factors(one, b, adjoint)
+        return solve_with_factors(factors, b, adjoint)
     rows = np.moveaxis(b, -2, 0)
-    found = by_factors(one, rows.reshape(len(rows), -1), adjoint)
+    found = solve_with_factors(factors, rows.reshape(len(rows), -1), adjoint)
     return np.moveaxis(found.reshape(rows.shape), 0, -2)
 
 
 def solve_stack(factors: Sequence[Factors], own: tuple[int, ...], b: Data, adjoint: bool) -> Data:
-    """Return the solutions of a stack of systems with matrices of shape (n, n).
+    """Return the solutions of a stack of linear systems, one after the other.
 
-    factors : one for each matrix.  own : the shape of the stack, without the last two axes.
+    factors : a factorization of each matrix.  own : the shape of the stack of matrices, without the last
+    two axes.  b : the right-hand sides, whose stack broadcasts with that of the matrices.
     """
     stack = np.broadcast_shapes(own, b.shape[:-2])
     places = np.broadcast_to(np.arange(len(factors)).reshape(own), stack)
     sides = np.broadcast_to(b, stack + b.shape[-2:])
     found = np.empty(sides.shape, np.result_type(factors[0].factors, as_double(b[:0])))
     for at, i in np.ndenumerate(places):
-        found[at] = by_factors(factors[int(i)], sides[at], adjoint)
+        found[at] = solve_with_factors(factors[int(i)], sides[at], adjoint)
     return found
 
 
-def by_factors(one: Factors, b: Data, adjoint: bool) -> Data:
+def solve_with_factors(factors: Factors, b: Data, adjoint: bool) -> Data:
     """Solve with one matrix for real or complex right-hand sides b of shape (n, k)."""
-    b, dtype = as_double(b), one.factors.dtype
+    b, dtype = as_double(b), factors.factors.dtype
     if dtype.kind == "f" and b.dtype.kind == "c":  # real and imaginary parts as columns
         pairs = np.ascontiguousarray(b).view(np.float64)
-        return np.ascontiguousarray(one.solve_system(pairs, adjoint)).view(np.complex128)
-    return one.solve_system(b.astype(dtype, copy=False), adjoint)
+        return np.ascontiguousarray(factors.solve_system(pairs, adjoint)).view(np.complex128)
+    return factors.solve_system(b.astype(dtype, copy=False), adjoint)
 
 
 # --- inverses -------------------------------------------------------------------------------------
 def inverse_by_factors(x: Any) -> Data | None:
-    """Return the inverses of the stack x by factors; None if the caller has to use ``linalg.inv``."""
+    """Return the inverses of the stack x by cached or new factors of its matrices.
+
+    Return None if the caller has to use ``linalg.inv``.
+    """
     factors = matrix_factors(x) if may_be_known(x) else None
-    if factors is None or any(one.singular for one in factors):
+    if factors is None or any(matrix.singular for matrix in factors):
         return None
-    found = [one.invert_matrix() for one in factors]
+    found = [matrix.invert_matrix() for matrix in factors]
     whole = found[0] if x.ndim == 2 else np.stack(found).reshape(x.shape)
-    # Rules add the adjoint to C-contiguous cotangents, so that the adjoint is made C-contiguous.
+    # The rule of slogdet adds the adjoint of the result to C-contiguous cotangents, which is faster if
+    # the adjoint is C-contiguous.
     return np.ascontiguousarray(whole.mT, x.dtype).mT
 
 
 def cofactors_by_factors(x: Any) -> Data | None:
-    """Return the derivative of the determinant of matrix x; None if the caller has to use the SVD.
+    """Return the cofactors det(x) x^-T of a matrix x, the derivative of its determinant.
 
-    The SVD is exact for nearly singular matrices, too.  Factors are used only if the condition number
-    shows that they lose at most a quarter of the digits.
+    Return None if the caller has to use the SVD, which is exact for nearly singular matrices, too.
+    Factors are used only if the condition number shows that they lose at most a quarter of the digits.
     """
     if not is_large_matrix(x) or libraries() is None or x.ndim > 2:
         return None
-    (one,) = made_factors_of(x)
-    det, apart = one.determinant(), one.apart(x)
-    if one.singular or not apart > np.finfo(x.dtype).eps ** 0.25 or not TINY < abs(det) < np.inf:
+    (factors,) = cached_factors(x)
+    det, precise = factors.determinant(), np.finfo(x.dtype).eps ** 0.25
+    if factors.singular or not factors.reciprocal_condition(x) > precise:
         return None
-    found: Data = det * one.invert_matrix().T
+    if not TINY < abs(det) < np.inf:
+        return None
+    found: Data = det * factors.invert_matrix().T
     return found.astype(x.dtype)
 
 
 # --- through a Cholesky factor ----------------------------------------------------------------------
 def through_cholesky(g: Any, y: Any) -> Data | None:
-    """Return the VJP of ``linalg.cholesky`` for the cotangent g of one lower factor y.
+    """Return the cotangent of x for ``y = linalg.cholesky(x)`` and the cotangent g of y.
 
-    The inverse of y is computed; the result is None if the caller has to solve systems with y instead.
-    A diagonal g, such as that of a log-determinant, takes half of the work.  Raise LinAlgError if y is
-    singular.
+    The inverse of the lower factor y is computed.  Return None if the caller has to solve systems with y
+    instead.  A diagonal g, such as that of a log-determinant, takes half of the work.  Raise LinAlgError
+    if y is singular.
     """
     if type(y) in THROUGH:
         return THROUGH[type(y)](g, y)  # type: ignore[no-any-return]
@@ -311,7 +334,7 @@ def through_cholesky(g: Any, y: Any) -> Data | None:
     if np.count_nonzero(diagonal) < len(lower):
         raise np.linalg.LinAlgError(SINGULAR)
     if is_diagonal(given):
-        found = between_inverses(lower, (diagonal.conj() * given.diagonal()).real / 2.0)
+        found = scaled_between_inverses(lower, (diagonal.conj() * given.diagonal()).real / 2.0)
     else:
         found = between_solutions(lower, given.astype(lower.dtype, copy=False))
     return found.astype(y.dtype, copy=False)
@@ -320,32 +343,33 @@ def through_cholesky(g: Any, y: Any) -> Data | None:
 def is_diagonal(x: Data) -> bool:
     """Return True if the square matrix x is 0 off its diagonal."""
     n = len(x)
-    if x[-1, 0] != 0 or x[-1, 0] != x[-1, 0]:
+    if x[-1, 0] != 0 or x[-1, 0] != x[-1, 0]:  # one element shows it for most matrices
         return False
+    # In rows of n + 1 elements, the first column holds the diagonal, but for its last element.
     rest = np.ascontiguousarray(x).reshape(-1)[:-1].reshape(n - 1, n + 1)[:, 1:]
     return not rest.any()
 
 
 def between_solutions(lower: Data, g: Data) -> Data:
-    """Return the Hermitian part of ``L^-H P L^-1``, where P is the lower triangle of ``L^H g``.
+    """Return the Hermitian part of ``L^-H P L^-1`` for the lower triangular matrix L = ``lower``.
 
-    The diagonal of P is halved.
+    P is the lower triangle of ``L^H g``, with half its diagonal.
 
     Source: Murray 2016, "Differentiation of the Cholesky decomposition", eq. 10.  The blocked
     recurrence of sec. 4.2 there is less work, but loses all digits if L is nearly singular.
     """
     P = lower.T.conj() @ g
     # A product with a mask would be NaN where elements above the diagonal are infinite.
-    P = np.where(above(len(P)), 0.0, P) if len(P) <= KEPT else np.tril(P)
+    P = np.where(above_diagonal(len(P)), 0.0, P) if len(P) <= KEPT else np.tril(P)
     P.reshape(-1)[:: len(P) + 1] /= 2.0
-    inverse = inverted(lower)
+    inverse = inverse_of_lower(lower)
     found: Data = inverse.T.conj() @ (P @ inverse) / 2.0
     return found + found.T.conj()
 
 
-def between_inverses(lower: Data, weights: Data) -> Data:
+def scaled_between_inverses(lower: Data, weights: Data) -> Data:
     """Return ``L^-H diag(weights) L^-1`` for the lower triangular matrix L = ``lower``."""
-    inverse = inverted(lower).T
+    inverse = inverse_of_lower(lower).T
     if (weights >= 0.0).all():
         inverse *= np.sqrt(weights)
         return square(inverse.T)

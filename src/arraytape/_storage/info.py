@@ -1,4 +1,4 @@
-"""The standard's inspection API, and ``set_default_device``."""
+"""The standard's inspection API (``__array_namespace_info__``), and ``set_default_device``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The raw namespace of NumPy data: the standard's functions, by the fastest of NumPy's equivalents.
+"""The raw namespace of NumPy data: the array API standard's functions, in NumPy's fastest way.
 
 Ufuncs and the names in ``DIRECT`` are NumPy's own.  This module defines the functions that are slow in
 NumPy or differ from the standard.  ``__getattr__`` gets all others from array-api-compat on first use.
@@ -85,11 +85,11 @@ def all(x: RawArray, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     return logical_and.reduce(x, axis, None, None, keepdims)
 
 
-SMALL = 4096  # elements: filling a result of at most this size takes less time than making a view
+SMALL = 4096  # filling a result of at most so many elements takes less time than making a view
 
 
 def broadcast_to(x: np.ndarray[Any, Any], /, shape: Any) -> Any:
-    """Return x broadcast to ``shape``: a view only if the result has more than ``SMALL`` elements."""
+    """Return x broadcast to ``shape``: a copy, or a view if it has more than SMALL elements."""
     count = 1
     for n in shape:
         count *= n
@@ -109,25 +109,30 @@ MANY = 16384  # up to so many elements a product with the mask is faster than a 
 def where(condition: Any, x1: Any, x2: Any, /) -> Any:
     """Return np.where's result, with the same bits, but faster in two cases that rules often have.
 
-    np.where branches for each element, and the CPU mispredicts the branches of an irregular mask.  So a
-    choice between many elements and 0 is made by arithmetic on the bits, in a twentieth of the time.
-    If the mask has one element, the chosen operand is copied.
+    np.where branches for each element, and the CPU mispredicts the branches of an irregular mask.  So
+    ``where(mask, x, 0.0)`` of many elements is computed by arithmetic on the bits of x, in a twentieth
+    of the time.  If the mask has one element, the chosen operand is copied.
     """
     if type(condition) is np.ndarray and condition.size == 1:
-        whole, other = (x1, x2) if condition.item() else (x2, x1)
-        if is_whole(whole, other, condition):
-            return whole.copy()
+        chosen, other = (x1, x2) if condition.item() else (x2, x1)
+        if is_where_of_one(chosen, other, condition):
+            return chosen.copy()
     if type(condition) is np.ndarray and condition.size > FEW:
-        if is_zero(x1, x2):
-            if alike(condition, x2):
-                return masked(np.logical_not(condition), x2)
-        elif is_zero(x2, x1) and alike(condition, x1):
-            return masked(is_true(condition) if condition.size > MANY else condition, x1)
+        if is_zero_operand(x1, x2):
+            if can_mask_bits(condition, x2):
+                return keep_where_true(np.logical_not(condition), x2)
+        elif is_zero_operand(x2, x1) and can_mask_bits(condition, x1):
+            return keep_where_true(
+                as_zero_or_one(condition) if condition.size > MANY else condition, x1
+            )
     return np.where(condition, x1, x2)
 
 
-def is_whole(x: RawArray, other: RawOperand, condition: np.ndarray[Any, Any]) -> bool:
-    """Return True if np.where of the array x and the scalar ``other`` has x's shape and dtype."""
+def is_where_of_one(x: RawArray, other: RawOperand, condition: np.ndarray[Any, Any]) -> bool:
+    """Return True if ``np.where(condition, x, other)``, with one condition, is a copy of the array x.
+
+    It is one if ``other``, the operand that is not chosen, changes neither shape nor dtype.
+    """
     if type(x) is not np.ndarray or not x.flags.c_contiguous or x.dtype.kind not in "fc":
         return False
     if type(other) is float:
@@ -140,17 +145,23 @@ def is_whole(x: RawArray, other: RawOperand, condition: np.ndarray[Any, Any]) ->
     )
 
 
-def is_zero(x: RawOperand, beside: RawOperand) -> bool:
-    """Return True if x is 0, not -0.0, and ``np.where(mask, x, beside)`` has the dtype of ``beside``."""
+def is_zero_operand(x: RawOperand, other: RawOperand) -> bool:
+    """Return True if ``np.where(mask, x, other)`` sets elements of ``other`` to 0 and keeps its dtype.
+
+    So x is the number 0, but not -0.0, whose bits are not all 0.
+    """
     if type(x) is float or type(x) is int:
         return not x and math.copysign(1.0, x) > 0.0
     if type(x) is not np.ndarray or x.shape or x.dtype not in BITS:
         return False
-    return x.dtype is getattr(beside, "dtype", None) and not x and not np.signbit(x)
+    return x.dtype is getattr(other, "dtype", None) and not x and not np.signbit(x)
 
 
-def alike(condition: np.ndarray[Any, Any], x: RawArray) -> bool:
-    """Return True if x is of a dtype in BITS, ``condition`` a mask of its shape; both C-contiguous."""
+def can_mask_bits(condition: np.ndarray[Any, Any], x: RawArray) -> bool:
+    """Return True if ``keep_where_true(condition, x)`` can work on the bits of x.
+
+    So x has a dtype in BITS, condition is a mask of the same shape, and both are C-contiguous.
+    """
     return bool(
         type(x) is np.ndarray
         and x.dtype in BITS
@@ -161,20 +172,25 @@ def alike(condition: np.ndarray[Any, Any], x: RawArray) -> bool:
     )
 
 
-def is_true(condition: np.ndarray[Any, Any]) -> Any:
-    """Return a copy of the mask with the byte 1 for True; a view as bool may have other bytes."""
+def as_zero_or_one(condition: np.ndarray[Any, Any]) -> Any:
+    """Return a copy of the mask in which True is the byte 1.
+
+    In ``bytes.view(bool)``, any byte but 0 is True, and multiplying bits by such a byte would be wrong.
+    """
     return np.not_equal(condition.view(np.int8), ZERO)
 
 
-def masked(mask: Any, x: Any) -> Any:
+def keep_where_true(mask: Any, x: Any) -> Any:
     """Return x where the mask is True, else 0."""
     found = np.empty_like(x)
-    seen = found.view(BITS[x.dtype])
+    bits = found.view(BITS[x.dtype])
     if x.size <= MANY:
-        np.multiply(x.view(seen.dtype), mask, seen)  # casts any nonzero byte of the mask to 1
+        np.multiply(x.view(bits.dtype), mask, bits)  # casts any nonzero byte of the mask to 1
     else:
-        seen[...] = np.negative(mask.view(np.int8))
-        seen &= x.view(seen.dtype)
+        bits[...] = np.negative(
+            mask.view(np.int8)
+        )  # -1, which has all bits, where the mask is True
+        bits &= x.view(bits.dtype)
     return found
 
 
@@ -277,15 +293,18 @@ def clip(x: np.ndarray[Any, Any], /, min: Any = None, max: Any = None) -> Any:
     np.clip agrees with the standard for real floating-point data whose bounds are Python numbers or
     data of the same dtype.  In all other cases array-api-compat's slower function is called.
     """
-    if x.dtype.kind == "f" and all_plain(x.dtype, min, max):
+    if x.dtype.kind == "f" and are_plain_bounds(x.dtype, min, max):
         return np.positive(x) if min is None and max is None else np.clip(x, min, max)
     import array_api_compat.numpy as compat
 
-    return vars(compat)["clip"](x, widened(min, x.dtype), widened(max, x.dtype))
+    return vars(compat)["clip"](x, widen_bound(min, x.dtype), widen_bound(max, x.dtype))
 
 
-def widened(bound: Any, dtype: Any) -> Any:
-    """Return ``bound``, cast to ``dtype`` from a narrower integer dtype: array-api-compat needs that."""
+def widen_bound(bound: Any, dtype: Any) -> Any:
+    """Return a bound of clip, cast from a narrower integer dtype to ``dtype``, the dtype of x.
+
+    array-api-compat's clip does not accept bounds of another integer dtype.
+    """
     given = getattr(bound, "dtype", dtype)
     narrow = given != dtype and given.kind in "iu" and np.can_cast(given, dtype)
     return bound.astype(dtype) if narrow and dtype.kind in "iu" else bound
@@ -294,7 +313,8 @@ def widened(bound: Any, dtype: Any) -> Any:
 PLAIN_BOUNDS = frozenset((float, int, type(None)))
 
 
-def all_plain(dtype: npt.DTypeLike, *bounds: Any) -> bool:
+def are_plain_bounds(dtype: npt.DTypeLike, *bounds: Any) -> bool:
+    """Return True if np.clip treats the bounds as the standard does: numbers, or data of ``dtype``."""
     return builtins.all(type(x) in PLAIN_BOUNDS or x.dtype is dtype for x in bounds)
 
 
@@ -385,20 +405,19 @@ def expm1(x: np.ndarray[Any, Any], /) -> Any:
     if x.dtype.kind != "c":
         return np.expm1(x)
     with Quiet():
-        return as_ufuncs(standard.expm1(x, np))
+        return scalar_if_0d(standard.expm1(x, np))
 
 
 def tanh(x: np.ndarray[Any, Any], /) -> Any:
-    return as_ufuncs(standard.tanh(x, np)) if x.dtype.kind == "c" else np.tanh(x)
+    return scalar_if_0d(standard.tanh(x, np)) if x.dtype.kind == "c" else np.tanh(x)
 
 
-def as_ufuncs(x: RawArray) -> Any:
-    """Return x, or a scalar if its shape is (), as NumPy's ufuncs do."""
+def scalar_if_0d(x: RawArray) -> Any:
+    """Return x, or a NumPy scalar if its shape is (), because NumPy's ufuncs return scalars, too."""
     return x if x.shape else x[()]
 
 
-# The ufuncs that the functions ``expm1`` and ``tanh`` above only call for float64 data.  Ops call the
-# ufuncs directly.
+# For float64 data, ``expm1`` and ``tanh`` above only call a ufunc: compiled ops call it directly.
 FLOAT64 = {"expm1": np.expm1, "tanh": np.tanh}
 
 

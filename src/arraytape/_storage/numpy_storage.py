@@ -27,9 +27,10 @@ class NumPyStorage(Storage):
     dlpack_types = (1, 3, 11)  # memory of the CPU, and memory pinned by CUDA and by ROCm
 
     def ufunc(self, name: str) -> tuple[Any, str]:
-        """Return (the ufunc that computes the op ``name``, the data for which the ufunc is right).
+        """Return a ufunc that compiled ops may call directly for the op ``name``, and for which data.
 
-        The second item is "float64", or "ufunc" for all data.  Return (None, "") if there is no ufunc.
+        The second item is "float64" if the ufunc is right for float64 data alone, and "ufunc" if it is
+        right for all data.  Return (None, "") if there is no ufunc.
         """
         if name in numpy_namespace.FLOAT64:
             return numpy_namespace.FLOAT64[name], "float64"
@@ -113,13 +114,15 @@ class NumPyStorage(Storage):
         return int(np.count_nonzero(mask))
 
     def has_nan(self, data: np.ndarray[Any, Any]) -> bool:
+        # One pass of BLAS, without a mask in memory.  For real data the sum of squares is NaN only if an
+        # element is, since squares are not negative: inf is never added to -inf.
         flat = data.ravel()
-        square = flat.dot(flat)  # NaN only if an element is: squares never add inf to -inf
+        square = flat.dot(flat)
         return bool(square != square)
 
 
 def order_in_memory(like: np.ndarray[Any, Any], rank: int) -> tuple[int, ...]:
-    """Return the last ``rank`` axes of ``like``, numbered from 0, by descending stride."""
+    """Return the last ``rank`` axes of ``like``, numbered from 0, sorted by descending stride."""
     steps = like.strides[like.ndim - rank :]
     return tuple(sorted(range(rank), key=lambda axis: -abs(steps[axis])))
 
@@ -128,9 +131,9 @@ def order_in_memory(like: np.ndarray[Any, Any], rank: int) -> tuple[int, ...]:
     "arranged", "laid_out", continuous=True, propagates_nan=True, in_order=True, range=hull
 )
 def arranged(data: RawArray, order: tuple[int, ...]) -> Any:
-    """Return a contiguous copy of ``data`` whose last ``len(order)`` axes lie in memory as in ``order``.
+    """Return a contiguous copy of ``data`` whose last axes have the given order in memory.
 
-    order : these axes by descending stride, as ``order_in_memory`` returns them.
+    order : the last ``len(order)`` axes by descending stride, as ``order_in_memory`` returns them.
     """
     count = data.ndim - len(order)
     axes = (*range(count), *[count + axis for axis in order])

@@ -1,4 +1,7 @@
-"""``add_at``, a faster ``np.add.at``: an element that the key selects twice gets both values."""
+"""``add_at``, a faster ``np.add.at``, which adds up cotangents at the indices of a gather.
+
+An element that the key selects twice gets both values.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,14 @@ import numpy as np
 
 from .storage import makes_a_view
 
-WORTH_ROWS = 512  # elements of the value: with fewer, ``add_rows`` is slower than np.add.at
-ROWS = 1 << 15  # elements whose flat indices ``add_rows`` builds at once, to bound its memory
+WORTH_ROWS = 512  # for a value of fewer elements, ``add_rows`` is slower than np.add.at
+ROWS = (
+    1 << 15
+)  # the number of elements whose flat indices ``add_rows`` makes at once: 256 KiB of them
 
 
 def add_at(data: Any, key: Any, value: Any) -> Any:
-    """Return ``data`` after ``np.add.at(data, key, value)``: the same bits, often in less time."""
+    """Do ``np.add.at(data, key, value)`` with the same bits, often in less time; return ``data``."""
     whole = key[0] if type(key) is tuple and len(key) == 1 else key
     is_array = type(whole) is np.ndarray
     if makes_a_view(key) or (is_array and whole.dtype == np.bool_):  # no element twice
@@ -28,7 +33,10 @@ def add_at(data: Any, key: Any, value: Any) -> Any:
 def is_rows(
     data: np.ndarray[Any, Any], places: np.ndarray[Any, Any], value: np.ndarray[Any, Any]
 ) -> bool:
-    """Return True if ``add_rows`` can add ``value`` to ``data``, and is faster than np.add.at."""
+    """Return True if ``add_rows`` can do ``np.add.at(data, places, value)``, and is faster.
+
+    So places have to be integers within the bounds, and value a row of data for each of them.
+    """
     if places.dtype.kind not in "iu" or data.ndim < 2:
         return False
     if value.size < WORTH_ROWS or not data.flags.c_contiguous:
@@ -42,9 +50,9 @@ def is_rows(
 def add_rows(
     data: np.ndarray[Any, Any], places: np.ndarray[Any, Any], values: np.ndarray[Any, Any]
 ) -> None:
-    """Add ``values`` to the rows of ``data`` at ``places``.
+    """Do ``np.add.at(data, places, values)`` for C-contiguous data and 1-d indices of rows.
 
-    np.add.at takes a fourth of the time if it gets a flat index for each element.
+    np.add.at takes a fourth of the time if it gets a flat index for each element, not one for each row.
     """
     row = data[0].size
     flat, values = data.reshape(-1), values.reshape(len(places), row)

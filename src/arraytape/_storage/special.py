@@ -1,8 +1,8 @@
-"""Raw special functions: SciPy's on host data, CuPy's on CUDA devices, and the project's own kernels.
+"""Special functions of raw data: SciPy's for NumPy data, CuPy's for CUDA devices, and own kernels.
 
-A raw namespace has them as ``xp.special``.  The package ``arraytape.special`` defines the ops and
-registers a kernel for each function that the libraries lack.  A kernel is a function of raw data, whose
-operands have one dtype, and of the keyword ``xp``, the raw namespace to compute in.
+A raw namespace has them as ``xp.special``.  The package ``arraytape.special`` defines the ops, and
+registers here a *kernel* for each function that the libraries lack.  A kernel is a function of raw data
+of one dtype and of the keyword ``xp``, the raw namespace to compute in.
 """
 
 from __future__ import annotations
@@ -23,27 +23,32 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-KERNELS: dict[str, Callable[..., Any]] = {}  # name -> kernel, called with the keyword xp
-SUBSTITUTES: dict[str, Callable[..., Any]] = {}  # kernels of SciPy's functions that CuPy lacks
-# Kernels in C++ for CuPy: name -> a function from the raw namespace to the kernel, None where CuPy lacks
-# the source.
+KERNELS: dict[str, Callable[..., Any]] = {}  # name -> kernel of a function that no library has
+SUBSTITUTES: dict[
+    str, Callable[..., Any]
+] = {}  # name -> kernel of a function of SciPy that CuPy lacks
+# Kernels in C++ for CuPy: name -> a function that gets the raw namespace and returns the kernel, or None
+# if the installed CuPy lacks the C++ source that the kernel includes.
 COMPILED: dict[str, Callable[[Namespace], Any]] = {}
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Register a kernel in KERNELS under its name, wrapped by ``of_one_dtype``; return it unwrapped."""
+    """Register ``function`` in KERNELS under its name, with ``of_one_dtype`` around it; return it."""
     KERNELS[function.__name__] = of_one_dtype(function)
     return function
 
 
 def substitute(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Register a kernel in ``SUBSTITUTES``, for data of libraries that lack SciPy's function."""
+    """Register ``function`` in SUBSTITUTES: it replaces SciPy's function of this name on CuPy's data."""
     SUBSTITUTES[function.__name__] = of_one_dtype(function)
     return function
 
 
 def inexact_type(*operands: Any) -> np.dtype[Any]:
-    """Return the common dtype of dtypes and Python scalars; float64 for integers and booleans."""
+    """Return the dtype in which SciPy computes with these dtypes and Python scalars.
+
+    It is their common dtype, or float64 if that is an integer dtype or bool.
+    """
     dtype = np.result_type(*operands) if operands else np.dtype(np.float64)
     return dtype if dtype.kind in "fc" else np.dtype(np.float64)
 
@@ -52,7 +57,8 @@ def of_one_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a wrapper that casts the operands to one floating-point dtype and hides warnings.
 
     The kernel computes in the common dtype of all operands, where int64 promotes to float64, as in
-    SciPy.  The result is then cast to the common dtype of the operands, arrays of integers aside.
+    SciPy.  The result is then cast to the common dtype of the operands that are no integer arrays: a
+    float32 operand and an int64 operand give float32.
     """
 
     @functools.wraps(function)
@@ -70,7 +76,10 @@ def of_one_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def special_operand(x: RawArray, dtype: npt.DTypeLike, arrays: list[Any], xp: Namespace) -> Any:
-    """Return x as data of ``dtype``; put a Python scalar on the device of ``arrays[0]``, if any."""
+    """Return x, an operand of a kernel, as raw data of ``dtype``.
+
+    arrays : the operands that are arrays.  A Python scalar goes to the device of the first of them.
+    """
     if not hasattr(x, "dtype"):
         return (
             xp.asarray(x, dtype=dtype, device=getattr(arrays[0], "device", None))
@@ -101,7 +110,7 @@ class Special:
 
 
 class HostSpecial(Special):
-    """The special functions of NumPy's arrays: kernels and SciPy's."""
+    """The special functions of NumPy's arrays: the kernels in KERNELS, otherwise SciPy's functions."""
 
     def native(self, name: str) -> Any:
         return of_scipy(name)
@@ -125,7 +134,7 @@ def of_scipy(name: str) -> Any:
 
 
 class BorrowedSpecial(Special):
-    """SciPy's special functions for data of other libraries, which is copied to the host and back."""
+    """The special functions for data of other libraries: SciPy's, on a copy of the data on the host."""
 
     def native(self, name: str) -> Any:
         function = of_scipy(name)
@@ -146,7 +155,10 @@ class BorrowedSpecial(Special):
 
 
 class CuPySpecial(Special):
-    """The special functions on CUDA devices: COMPILED, then CuPy's, then SUBSTITUTES."""
+    """The special functions of CuPy's arrays.
+
+    A function is looked up in KERNELS, in COMPILED, in CuPy, and in SUBSTITUTES, in this order.
+    """
 
     def native(self, name: str) -> Any:
         import cupyx.scipy.special as library
@@ -154,10 +166,11 @@ class CuPySpecial(Special):
         return self.found_in(library, name)
 
     def found_in(self, library: ModuleType, name: str) -> Any:
-        """Return the compiled kernel, the library's function or the substitute, or raise TypeError.
+        """Return the function ``name`` for CuPy's data, or raise TypeError if there is none.
 
-        SciPy's private names, such as ``_zeta``, are tried without underscore, too.  Functions that are
-        no ufuncs, such as CuPy's polygamma, get numbers as 0-d data.
+        It is the kernel in COMPILED, the function of ``library`` (``cupyx.scipy.special``), or the
+        kernel in SUBSTITUTES.  SciPy's private names, such as ``_zeta``, are also looked up without the
+        underscore.  Functions that are no ufuncs, such as CuPy's polygamma, get numbers as 0-d data.
         """
         compiled = COMPILED[name](self.xp) if name in COMPILED else None
         if compiled is not None:

@@ -1,9 +1,9 @@
-"""``Standard``, a namespace that adds functions to another array library's standard namespace.
+"""``Standard``, a raw namespace made from a library's array API namespace, with further functions.
 
 Ops and derivative rules call the array API standard's functions, and the functions that ``Standard``
-adds.  The functions of this module have the raw namespace as parameter ``xp``, because the namespaces of
-NumPy's data and of batched data call them, too.  Some correct results in which libraries differ from the
-standard.
+adds, such as ``power_derivative``.  The functions of this module get the raw namespace as parameter
+``xp``, because the namespaces of NumPy's data and of batched data call them, too.  Some of them correct
+results in which libraries differ from the standard.
 """
 
 from __future__ import annotations
@@ -27,27 +27,29 @@ Size = int | tuple[int, ...]
 
 
 def floor_divide(x1: RawArray, x2: RawArray, floored: RawArray, xp: Namespace) -> Any:
-    """Return ``floored``, corrected where exactly one of x1 and x2 is infinite.
+    """Return the standard's x1 // x2, which is x1 / x2 where exactly one of x1 and x2 is infinite.
 
-    floored : the library's floor_divide(x1, x2); the standard requires x1 / x2 where one
-    operand is infinite.
+    floored : the library's floor_divide(x1, x2), which is right elsewhere.
     """
     numerator = xp.isinf(x1) & xp.isfinite(x2) & (x2 != 0)
-    far = numerator | (xp.isfinite(x1) & xp.isinf(x2))
-    return xp.where(far, xp.astype(xp.divide(x1, x2), floored.dtype), floored)
+    one_infinite = numerator | (xp.isfinite(x1) & xp.isinf(x2))
+    return xp.where(one_infinite, xp.astype(xp.divide(x1, x2), floored.dtype), floored)
 
 
 def expm1(x: RawArray, xp: Namespace) -> Any:
-    """Return expm1 of complex x.
+    """Return the standard's expm1 of complex x.
 
-    It is computed as exp(x) - 1 at 0, infinity and NaN, where libraries differ from the standard.
+    At 0, infinity and NaN, where libraries differ from the standard, it is computed as exp(x) - 1.
     """
     special = ~xp.isfinite(x) | (x == 0)
     return xp.where(special, xp.exp(x) - 1.0, xp.expm1(x))
 
 
 def tanh(x: RawArray, xp: Namespace) -> Any:
-    """Return tanh of complex x; where Re x is infinite, Im tanh is a zero with the sign of Im x."""
+    """Return the standard's tanh of complex x, in which libraries differ where Re x is infinite.
+
+    There the result is 1 or -1, and its imaginary part is a zero with the sign of Im x.
+    """
     re, im = xp.real(x), xp.imag(x)
     far = xp.isinf(re) & xp.isfinite(im)
     one = xp.ones_like(re)
@@ -56,10 +58,10 @@ def tanh(x: RawArray, xp: Namespace) -> Any:
 
 
 def cofactors(x: RawArray, xp: Namespace) -> Any:
-    """Return the derivative of the determinant of x, which is exact for singular x, too.
+    """Return the cofactors of x, the derivative of its determinant, which is exact for singular x, too.
 
-    With the SVD x = U S Vh, the result is the conjugate of U diag(p) Vh, times det(U) det(Vh).  Here
-    p[i] is the product of all singular values except the i-th.
+    With the SVD x = U S Vh, the result is conj(U diag(p) Vh) det(U) det(Vh).  Here p[i] is the product
+    of all singular values except the i-th.
     """
     U, S, Vh = xp.linalg.svd(x)
     itself = xp.eye(S.shape[-1], dtype=xp.bool, device=x.device)
@@ -76,7 +78,11 @@ def normalize_axis_tuple(axis: Axis, ndim: int) -> tuple[int, ...]:
 
 
 def check_take(x: RawArray, indices: RawArray, axis: int | None) -> None:
-    """Raise ValueError if x has no axis, or several and ``axis`` is None; TypeError for a mask."""
+    """Raise an error if the arguments of ``take`` are not allowed by the standard.
+
+    That is a ValueError if x has no axis, or if it has several and ``axis`` is None.  It is a TypeError
+    if the indices are booleans.
+    """
     if not len(x.shape):
         raise ValueError("x has no axis: give an Array of one dimension at least")
     if axis is None and len(x.shape) != 1:
@@ -88,30 +94,39 @@ def check_take(x: RawArray, indices: RawArray, axis: int | None) -> None:
 def restore_axes(
     g: RawArray, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp: Namespace
 ) -> Any:
-    """Return g, the result of a reduction or its cotangent, with the reduced axes as axes of length 1.
+    """Return g with the axes of length 1 that a reduction such as ``sum`` with keepdims=True has.
 
-    ``shape`` is that of the reduction's input; ``axis`` and ``keepdims`` are the reduction's arguments.
+    So g broadcasts against the reduction's input.
+
+    g : the result of the reduction, or its cotangent.  shape : the shape of the reduction's input.
+    axis, keepdims : the arguments of the reduction.
     """
     if keepdims or not shape:
         return g
     if type(axis) is int:
         at = axis % len(shape)
         return xp.reshape(g, (*shape[:at], 1, *shape[at + 1 :]))
-    gone = normalize_axis_tuple(axis, len(shape))
-    return xp.reshape(g, tuple(1 if i in gone else n for i, n in enumerate(shape)))
+    reduced = normalize_axis_tuple(axis, len(shape))
+    return xp.reshape(g, tuple(1 if i in reduced else n for i, n in enumerate(shape)))
 
 
 def sum_adjoint(
     x: RawArray, into: tuple[int, ...], along: Axis, keepdims: bool, xp: Namespace
 ) -> Any:
-    """Return the adjoint of a sum over axes ``along``: x broadcast to ``into``, the input's shape."""
+    """Return the adjoint of ``sum(..., axis=along, keepdims=keepdims)`` applied to x.
+
+    That is x repeated along the axes of the sum.  into : the shape of the sum's input.
+    """
     if along is not None:
         x = restore_axes(x, into, along, keepdims, xp)
     return xp.broadcast_to(x, into)
 
 
 def solve_again(x1: RawArray, x2: RawArray, adjoint: bool, xp: Namespace) -> Any:
-    """Return the solution x of x1 @ x = x2, or of x1^H @ x = x2 if ``adjoint``."""
+    """Return the solution x of x1 @ x = x2, or of x1^H @ x = x2 if ``adjoint``, for rules of ``solve``.
+
+    "Again" means that storages with cached factors of x1 use these: here x1 is factorized.
+    """
     return xp.linalg.solve(conjugate_transpose(x1, xp) if adjoint else x1, x2)
 
 
@@ -127,9 +142,11 @@ def matmul_adjoint(x1: RawArray, x2: RawArray, first: bool, second: bool, xp: Na
 
 
 def inverse_again(x: RawArray, singular: RawArray, xp: Namespace) -> Any:
-    """Return the inverses of matrices x, but unit matrices where ``singular`` is True.
+    """Return the inverses of matrices x, but unit matrices in place of singular ones, for ``slogdet``.
 
-    singular : booleans of shape (..., 1, 1).
+    "Again" means that storages with cached factors of x use these: here x is factorized.
+
+    singular : booleans of shape (..., 1, 1), True for a singular matrix.
     """
     eye = xp.eye(x.shape[-1], dtype=x.dtype, device=x.device)
     return xp.linalg.inv(xp.where(singular, eye, x))
@@ -152,7 +169,7 @@ def power_derivative(
     if order2:
         logarithm = xp.log(x1)
         known = logarithm == logarithm
-        factor = of_logarithm(factor, logarithm, x2, order1, order2, xp)
+        factor = logarithm_polynomial(factor, logarithm, x2, order1, order2, xp)
     vanishes = (factor == 0) | ((power == 0) & known)
     if order2 and not order1:  # 0 ** 0 is 1, with a slope of 0 by convention
         vanishes = vanishes | ((x1 == 0) & (x2 == 0))
@@ -167,14 +184,15 @@ def late_power_derivative(
 ) -> Any:
     """Return ``found``, a result of ``power_derivative``, with nonfinite elements recomputed.
 
-    The power may overflow where its product with a small coefficient does not, such as in the second
-    derivative of x1 ** 1e-8 with respect to x1, about -1e-8 / x1 ** 2.
+    The power may overflow where its product with a small coefficient does not.  An example is the second
+    derivative of x1 ** 1e-8 with respect to x1, about -1e-8 / x1 ** 2.  Here a power with a greater
+    exponent is multiplied by the coefficient, and then divided by x1 ``order1 - 1`` times.
     """
-    late = power_derivative(x1, x2, order1, order2, xp, divisions=order1 - 1)
-    return xp.where(xp.isfinite(found) | ~xp.isfinite(late) | (x1 == 0), found, late)
+    recomputed = power_derivative(x1, x2, order1, order2, xp, divisions=order1 - 1)
+    return xp.where(xp.isfinite(found) | ~xp.isfinite(recomputed) | (x1 == 0), found, recomputed)
 
 
-def of_logarithm(
+def logarithm_polynomial(
     factor: RawArray, logarithm: RawArray, x2: RawArray, order1: int, order2: int, xp: Namespace
 ) -> Any:
     """Return the polynomial of ``logarithm`` by which ``power_derivative`` multiplies the power.
@@ -203,7 +221,7 @@ def falling_factorial(order: int) -> list[int]:
 def polynomial(coefficients: list[int], x: RawArray, xp: Namespace) -> Any:
     """Return the value of a polynomial at x; the coefficient of the highest power comes first.
 
-    A constant polynomial is finite even where x is infinite.
+    A constant polynomial is finite even where x is infinite, since it is not multiplied by x.
     """
     value = xp.full_like(x, coefficients[0])
     for c in coefficients[1:]:
@@ -214,8 +232,8 @@ def polynomial(coefficients: list[int], x: RawArray, xp: Namespace) -> Any:
 def sinc_derivative(x: RawArray, order: int, xp: Namespace) -> Any:
     """Return the derivative of sin(pi x) / (pi x) of the given order.
 
-    Near 0 it is computed by the Taylor series, and elsewhere by a recurrence.
-    The n-th derivative s_n of s(a) = sin(a) / a satisfies a s_n + n s_(n-1) = sin(a + n pi / 2).
+    Near 0 it is computed by the Taylor series, elsewhere by a recurrence: the n-th derivative s_n of
+    s(a) = sin(a) / a satisfies a s_n + n s_(n-1) = sin(a + n pi / 2).
     """
     angle = math.pi * x
     near = xp.abs(angle) < 2.0 + order
@@ -252,7 +270,7 @@ class Standard:
     def of_special(self) -> Special:
         return BorrowedSpecial(self)
 
-    # --- special cases in which libraries differ ----------------------------------------------------
+    # --- corrections of functions in which libraries differ from the standard -----------------------
     def real(self, x: RawArray, /) -> Any:
         return self.fresh(self.base.real(x) if x.dtype.kind == "c" else x)
 
@@ -403,7 +421,7 @@ class Standard:
         return getattr(self.base, "read_only_view", lambda x: x)(x)
 
     def add_at(self, x: RawArray, key: Index, value: RawArray) -> Any:
-        """Return x after ``x[key] += value``; an element that ``key`` selects twice gets both values."""
+        """Do ``x[key] += value``, where an element selected twice gets both values, and return x."""
         raise NotImplementedError
 
     def scatter_add(self, x: RawArray, /, shape: Size, key: Index) -> Any:

@@ -1,11 +1,11 @@
-"""The protocol ``Storage`` of one type of raw data, and the registry of storages and devices.
+"""The class ``Storage``, an adapter of one array library, and the registry of storages and devices.
 
-One ``Storage`` object serves one type of raw data (``numpy.ndarray``, ``cupy.ndarray``, ...), and
-``STORAGES[type(data)]`` is that object.  Its ``xp`` is the raw namespace: the array API standard's
-functions on raw data, and the additional functions of ``standard.Standard``.  Raw data has the
-attributes ``shape`` and ``dtype`` (NumPy's) and Python's operators.  Raw data without item assignment
-and in-place operators is allowed: its storage returns False from ``in_place``, and Arrays write by
-``put``.
+An Array holds raw data: an array of another library, such as ``numpy.ndarray`` or ``cupy.ndarray``.  For
+each type of raw data there is one ``Storage`` object, ``STORAGES[type(data)]``.  Its ``xp`` is the raw
+namespace: the array API standard's functions on raw data, and the additional functions of
+``standard.Standard``.  Raw data has the attributes ``shape`` and ``dtype`` (one of NumPy's dtypes) and
+Python's operators.  Raw data without item assignment and in-place operators is allowed: its storage
+returns False from ``in_place``, and Arrays write by ``put``.
 """
 
 from __future__ import annotations
@@ -27,36 +27,38 @@ if TYPE_CHECKING:
 COMPLEX = "complex floating"
 HOST = "cpu"
 HERE: AbstractContextManager[Any] = nullcontext()
-# While ``replay`` traces a function, the storage that creates new host data in place of NumPy's
-# storage; else None.
+# While ``replay`` traces a function: the storage that creates new data in place of NumPy's storage, so
+# that the creation enters the trace.  Otherwise None.
 MAKING: ContextVar[Storage | None] = ContextVar("arraytape making", default=None)
 
-# Functions that return the current state of a setting that changes results, such as an interop
-# context.  A traced program may be replayed only where all these states equal those of the trace.
+# For each setting that changes results, such as an interop context, a function that returns its current
+# state.  A traced program may be replayed only where all these states equal those of the trace.
 AMBIENT: list[Callable[[], Any]] = []
-# Functions that save the current state of a setting.  Each returns a factory of context managers that
-# restore this state around code that runs later, such as the rule of a ``custom_gradient``.
+# For each setting that code run later has to see as it is now, such as the rule of a
+# ``custom_gradient``, a function that saves its state.  The function returns a factory of context
+# managers that restore this state.
 CARRIED: list[Callable[[], Callable[[], AbstractContextManager[Any]]]] = []
 
 
 class Storage:
-    """An adapter of one type of raw data to the array API standard: its functions, devices and memory.
+    """An adapter of one array library, such as NumPy: its functions, devices, creation and memory.
 
-    ``kind`` is the type of the data, ``name`` the storage's name in messages, and ``xp`` the raw
-    namespace.  Subclasses override a method where their library has a faster equivalent.
+    ``kind`` is the type of the library's arrays (the raw data), ``name`` the storage's name in messages,
+    and ``xp`` the raw namespace.  Subclasses override a method where their library has a faster
+    equivalent.
     """
 
     name: str
     kind: Any
     xp: Any
-    ordered_writes = True  # x[[0, 0]] = [1, 2] leaves 2, as in NumPy
-    mixed = 0  # ``xp`` also accepts data of storages with a smaller number ``mixed``
+    ordered_writes = True  # x[[0, 0]] = [1, 2] sets x[0] to 2, the last value, as in NumPy
+    mixed = 0  # ``xp`` also accepts data of storages whose ``mixed`` is smaller
     many = False  # True if one raw object represents many arrays (batched data of ``vmap``)
     fusing = False  # True if ``fused`` makes one kernel of a function of elementwise code
     dlpack_types: tuple[int, ...] = ()  # DLPack's device types on which this data may lie
 
     def function(self, name: str) -> Callable[..., Any]:
-        """Return the function that computes an op on this storage's data, by name ("linalg.svd")."""
+        """Return the function of raw data that computes the op ``name``, such as "linalg.svd"."""
         if name in EVERYWHERE:
             return EVERYWHERE[name]
         found: Any = self.xp
@@ -65,15 +67,21 @@ class Storage:
         return found  # type: ignore[no-any-return]
 
     def beneath(self, data: RawArray) -> Storage:
-        """Return the storage of the data inside batched ``data``, at any depth; self for other data."""
+        """Return the storage of the array inside batched ``data``; self if data is not batched."""
         return self
 
     def elementwise(self, functions: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
-        """Return the function for this storage's data from ``functions``, a dict by type of data."""
+        """Return the implementation of an elementwise op for this storage's data.
+
+        functions : a dict from types of raw data to the implementation for each.
+        """
         return functions[self.kind]
 
     def noted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return ``function``; a traced storage wraps it, so that its calls enter the trace."""
+        """Return ``function``.  The storages of ``replay`` wrap it, so that its calls enter the trace.
+
+        name : the name of ``function`` in the trace.
+        """
         return function
 
     def fuses(self, x: Any) -> bool:
@@ -91,7 +99,7 @@ class Storage:
         """Call NumPy's ``function`` on this storage's data; return None if that is not possible."""
 
     def adopted(self, data: RawArray) -> Any:
-        """Return another storage's data in a form that this storage's ``xp`` accepts: see ``mixed``."""
+        """Return ``data`` of a storage with a smaller ``mixed`` in a form that ``xp`` accepts."""
         return data
 
     # --- devices ----------------------------------------------------------------------------------
@@ -108,6 +116,7 @@ class Storage:
         return device
 
     def takes(self, device: Hashable) -> bool:
+        """Return True if ``device`` is a device of this storage."""
         return any(isinstance(device, type(one)) and device == one for one in self.devices())
 
     def moved(self, data: Any, device: Hashable) -> Any:
@@ -115,10 +124,10 @@ class Storage:
         return data.to_device(self.on(device))
 
     def at(self, *data: Any) -> AbstractContextManager[Any]:
-        """Return a context in which operators on raw data compute on the device of ``data``.
+        """Return a context manager in whose block operators compute on the device of ``data``.
 
-        The functions of ``xp`` choose the device themselves.  Raises ValueError for data on several
-        devices.
+        With several GPUs, ``a + b`` would otherwise run on the current GPU.  Functions of ``xp`` choose
+        the device themselves.  Raises ValueError for data on several devices.
         """
         return HERE
 
@@ -137,7 +146,7 @@ class Storage:
         return self.xp.asarray(value, dtype=dtype, device=self.on(device), copy=copy)
 
     def from_dlpack(self, x: Any, copy: bool | None) -> Any:
-        """Import another library's array by DLPack; its memory is shared unless ``copy`` is True."""
+        """Return another library's array as raw data, through DLPack; share memory unless ``copy``."""
         return self.xp.from_dlpack(x, copy=copy)
 
     def to_dlpack(self, data: Any, *, copy: bool | None, dl_device: Any, **options: Any) -> Any:
@@ -145,9 +154,9 @@ class Storage:
         return data.__dlpack__(copy=copy, dl_device=dl_device, **options)
 
     def copy(self, data: RawArray) -> Any:
-        """Return a copy with the original's order of axes in memory.
+        """Return a copy whose axes have the same order in memory as those of ``data``.
 
-        So a reshape of the copy is a view if the same reshape of the original is a view.  Data that
+        Therefore a reshape of the copy is a view if the same reshape of the data is a view.  Data that
         cannot be written to in place is returned as it is, because no write can change it.
         """
         return self.xp.asarray(data, copy=True) if self.in_place(data) else data
@@ -165,9 +174,10 @@ class Storage:
         return data
 
     def arranged(self, data: RawArray, like: Any, rank: int) -> Any:
-        """Return a contiguous copy; order its last ``rank`` axes in memory like those of ``like``.
+        """Return a contiguous copy of ``data``, with axes in the order in memory that ``like`` has.
 
-        The order decides which reshapes of the copy are views, and so show later writes to the copy.
+        The order is that of the last ``rank`` axes.  It decides which reshapes of the copy are views,
+        so that they show later writes to the copy.
         """
         return self.copy(data)
 
@@ -176,14 +186,17 @@ class Storage:
         raise NotImplementedError
 
     def traced_over(self, storage: Storage) -> Storage | None:
-        """Return the storage of traced data whose values are those of ``storage``; None if none is."""
+        """Return the storage of replay that creates traced data for ``storage``; None if none does."""
         return None
 
     def refuse_replay(self, data: RawArray, why: str) -> None:
-        """Mark the trace of traced ``data`` as not replayable, because of ``why``; ignore other data."""
+        """Mark the trace to which ``data`` belongs as not replayable; do nothing if data is not traced.
+
+        why : the reason, for the message.
+        """
 
     def constant_ones(self, shape: tuple[int, ...], dtype: npt.DTypeLike, device: Hashable) -> Any:
-        """Return ones that the caller never writes to, because they may share memory with others."""
+        """Return ones that nobody may write to, because arrays of other calls may share the memory."""
         return self.create("ones", device, shape, dtype=dtype)
 
     # --- memory -----------------------------------------------------------------------------------
@@ -196,39 +209,42 @@ class Storage:
         return True
 
     def put(self, data: Any, key: Index, value: RawOperand) -> Any:
-        """Return ``data`` after ``data[key] = value``: the same object, or new data.
+        """Do ``data[key] = value``; return data, or a changed copy if ``in_place(data)`` is False.
 
-        The value is cast to the dtype of ``data``.  New data has the strides of the old data if
-        ``shares`` depends on strides.
+        The value is cast to the dtype of ``data``.  The copy has the strides of ``data`` if the result
+        of ``shares`` depends on strides.
         """
         data[key] = value
         return data
 
     def write_last(self, data: Any, key: Any, value: RawOperand) -> Any:
-        """Write ``data[key] = value`` so that of several values for an element the last one remains.
+        """Do ``data[key] = value`` so that the last of several values for one element remains.
 
-        Return a mask of the elements of ``value`` that do not remain.  Return None, and change nothing,
-        if the storage has no kernel for this.
+        So it is in NumPy, but not where parallel threads write.  Return a mask of the elements of
+        ``value`` that do not remain, which get no gradient.  Return None, and change nothing, if the
+        storage has no kernel for this.
         """
 
     def take_written(self, data: Any, key: Any, lost: RawArray) -> Any:
-        """Return ``data[key]``, with 0 where ``lost`` is True, and set ``data[key]`` to 0.
+        """Return ``data[key]`` with 0 where ``lost`` is True, and set ``data[key]`` to 0, in one kernel.
 
-        Return None, and change nothing, if other functions do this at the same cost.
+        The backward pass of ``x[key] = value`` needs it.  Then data is the cotangent of x after the
+        write, and lost is the mask of values that ``write_last`` returned.  Return None, and change
+        nothing, if other functions do this at the same cost.
         """
 
     def add_at(self, data: RawArray, key: Index, value: RawOperand) -> Any:
-        """Return ``data`` after ``data[key] += value``: the same object, or new data.
+        """Do ``data[key] += value``; return data, or a changed copy if ``in_place`` is False for it.
 
-        An element that ``key`` selects twice gets both values.
+        An element that ``key`` selects twice gets both values, as with ``numpy.add.at``.
         """
         return self.xp.add_at(data, self.key(key, data), value)
 
     def shares(self, part: Any, whole: RawArray) -> bool:
         """Return True if ``part`` and ``whole`` may share memory, so that a write to one changes both.
 
-        For data without in-place writes, ``part`` is a reshape of ``whole``: return True if Arrays treat
-        such a reshape as a view.
+        For data that cannot be written to in place, ``part`` is a reshape of ``whole``.  Then return
+        True if Arrays have to treat the reshape as a view.
         """
         raise NotImplementedError
 
@@ -237,22 +253,23 @@ class Storage:
         return not self.in_place(data)
 
     def writeable(self, data: RawArray) -> bool:
+        """Return False if ``data`` is marked as read-only."""
         return True
 
     def key(self, key: Index, data: RawArray) -> Any:
-        """Return an indexing key with its host arrays moved to the device of ``data``."""
+        """Return an indexing key for ``data``, in which NumPy arrays are moved to the device of data."""
         return self.xp.key(key, data)
 
     # --- reading values, which may cost a transfer to the host ------------------------------------
     def unless_none(self, mask: RawArray) -> Any:
-        """Return None if no element of the mask is True, else the mask.
+        """Return None if no element of the mask is True, else the mask, so that rules can skip work.
 
-        A mask that is not on the host is returned unread, because a read would cost a transfer.
+        A mask on a GPU is returned without a check, because the check would wait for the GPU.
         """
         return mask
 
     def counted(self, mask: RawArray) -> int | None:
-        """Return the number of True elements; None if the mask is not on the host."""
+        """Return the number of True elements; None for a mask on a GPU, which would have to be read."""
         return None
 
     def extent(self, integers: Any) -> tuple[int, int]:
@@ -261,19 +278,22 @@ class Storage:
         return (int(found.min()), int(found.max())) if found.size else (0, -1)
 
     def bincount(self, integers: Any, size: int) -> Any:
-        """Return how often each of 0, ..., size - 1 occurs among ``integers``, perhaps on the host."""
+        """Return how often each of 0, ..., size - 1 occurs in ``integers``, perhaps as NumPy data."""
         return np.bincount(self.host(integers), minlength=size)
 
     def repeated(self, count: int, times: Any, like: Any) -> Any:
-        """Return the indices 0, ..., count - 1, each repeated, on the host or the device of ``like``.
+        """Return ``numpy.repeat(arange(count), times)``, perhaps on the device of ``like``.
 
-        times : the number of repetitions, or an array of them, as for ``numpy.repeat``.
+        times : the number of repetitions of each index, or an array with a number for each.
         """
         times = storage_of(times).host(times) if type(times) in STORAGES else times
         return np.repeat(np.arange(count), times)
 
     def uniforms(self, key: tuple[int, int], shape: tuple[int, ...], device: Hashable) -> Any:
-        """Return the random numbers in [0, 1) of NumPy's generator Philox with a key of two words."""
+        """Return uniform random numbers in [0, 1), those of NumPy's generator ``Philox(key=key)``.
+
+        key : two unsigned integers of 64 bits.
+        """
         numbers = np.random.Generator(np.random.Philox(key=np.asarray(key, np.uint64))).random(
             shape
         )
@@ -282,7 +302,7 @@ class Storage:
     def count_true(
         self, mask: Any, dtype: npt.DTypeLike, axis: int | tuple[int, ...] | None
     ) -> Any:
-        """Return the number of True elements along the axes, which are kept, in the dtype given."""
+        """Return the number of True elements along the axes, which keep length 1, as ``dtype``."""
         return self.xp.sum(self.xp.astype(mask, dtype), axis=axis, keepdims=True)
 
     def has_nan(self, data: Any) -> bool:
@@ -301,16 +321,15 @@ DEFAULT: list[Any] = [HOST]  # DEFAULT[0] is used by creation functions without 
 
 
 def enter(storage: Storage) -> None:
-    """Register a storage, so that Arrays accept its data and its devices."""
+    """Add ``storage`` to STORAGES, so that Arrays accept its data and its devices."""
     STORAGES[storage.kind] = storage
 
 
 def discover(kind: type | None = None, device: Hashable | None = None) -> None:
-    """Import the library of ON_DEMAND that has the type ``kind`` or ``device``; register its storage.
+    """Import an array library such as CuPy on first use, and add its storage to STORAGES.
 
-    Do nothing if there is no such library.
-
-    Raises ValueError if the library cannot be imported.
+    The library is the one in ON_DEMAND that defines the type ``kind`` or owns ``device``; do nothing if
+    there is none.  Raises ValueError if the library cannot be imported.
     """
     whose = (kind or type(device)).__module__.partition(".")[0]
     library = ON_DEMAND.get(whose) or (
@@ -359,6 +378,7 @@ def any_has_nan(parts: Iterable[Any]) -> bool:
 
 
 def names() -> list[str]:
+    """Return the names of all registered storages, such as "numpy", for messages."""
     return sorted({storage.name for storage in STORAGES.values()})
 
 
@@ -382,6 +402,7 @@ def storage_at(device: Hashable) -> Storage:
 
 
 def devices() -> tuple[Any, ...]:
+    """Return the devices of all registered storages, as users name them."""
     return tuple(device for storage in STORAGES.values() for device in storage.devices())
 
 
@@ -393,7 +414,7 @@ def moved_between(data: RawArray, /, device: Hashable) -> Any:
     return target.asarray(source.host(data), None, device, True)
 
 
-# Raw functions that are the same for every storage.
+# Functions of raw data that serve the data of every storage, by the name of their op.
 EVERYWHERE: dict[str, Callable[..., Any]] = {"moved": moved_between}
 
 
@@ -424,6 +445,7 @@ KNOWN = frozenset(map(np.dtype, "?bhilqBHILQefdFD"))
 
 
 def is_known(dtype: npt.DTypeLike) -> bool:
+    """Return True if an Array can have this dtype."""
     return dtype in KNOWN
 
 
@@ -459,7 +481,10 @@ KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}  # from a dtype's kind to its r
 
 
 def holds_kind(dtype: Any, other: Any) -> bool:
-    """Return True if a cast from ``other`` to ``dtype`` keeps the kind or goes up: int to float."""
+    """Return True if a cast from ``other`` to ``dtype`` loses no kind of number.
+
+    A cast from int to float or from float to complex is one, a cast from float to int is not.
+    """
     return KINDS.get(other.kind, 4) <= KINDS[dtype.kind]
 
 

@@ -28,7 +28,7 @@ from .._record.plan import (
     inputs_of,
     results_of,
 )
-from .._storage.batched.batched_data import REPLAY, Batched, active
+from .._storage.batched.batched_data import REPLAY, Batched, open_hidden_axis
 from .._storage.storage import HERE
 from .data import RawData
 
@@ -273,7 +273,7 @@ class BackwardPass:
         if all(g is None for g in held):
             return
         cotangents = [None if g is None else self.data.array_of(g) for g in held]
-        with active(
+        with open_hidden_axis(
             REPLAY
         ):  # permits the rule to use values with hidden axes of a vmap that has ended
             found = gradients(cotangents)

@@ -150,7 +150,7 @@ class RawData:
 
         The caller can then add g to it in place.
         """
-        return raw.like(buffer, g)
+        return raw.spread_like(buffer, g)
 
     # --- rules --------------------------------------------------------------------------------------
     def fit_contribution(
@@ -200,7 +200,7 @@ class RawData:
         """
         if plan.op.checked:
             # A kept value may have a hidden axis of a vmap that has ended.  REPLAY permits its use.
-            with raw.active(raw.REPLAY):
+            with raw.open_hidden_axis(raw.REPLAY):
                 part = self.of_users_rule(self.call_rule(plan, pull, g, record), plan.op.name)
         else:
             part = self.call_rule(plan, pull, g, record)

@@ -17,7 +17,7 @@ from .._array.cuts import note_cut
 from .._array.paths import Path
 from .._exits.modes import mode_of
 from .._record.stack import AWAITED, UNSTARTED, new_value_id, ops_may_be_recorded
-from .._storage.batched.batched_data import REPLAY, active
+from .._storage.batched.batched_data import REPLAY, open_hidden_axis
 from .._storage.storage import HERE, Storage, any_has_nan, is_complex, storage_of
 from .._util import nest
 from .._util.blocks import quietly
@@ -157,7 +157,10 @@ class Differentiation:
         here = storage.at(first)
         if here is HERE and not recorded and not self.recording.needs_stepwise():
             return quietly(self.find_gradients, storage, recorded, seeds, picks, guard, last)
-        with here, active(REPLAY) if recorded or self.recording.needs_stepwise() else HERE:
+        with (
+            here,
+            open_hidden_axis(REPLAY) if recorded or self.recording.needs_stepwise() else HERE,
+        ):
             return quietly(self.find_gradients, storage, recorded, seeds, picks, guard, last)
 
     def find_gradients(

@@ -22,7 +22,7 @@ from .._exits.constant_entries import Journal
 from .._exits.lost_parts import Doubt, LostParts
 from .._record.plan import LAYOUT, PLANS, Plan, Record, Structural, inputs_of, results_of
 from .._record.stack import STACK, BaseRecorder, push_recorder, recorders, remove_recorder
-from .._storage.batched.batched_data import REPLAY, active, axis_ids_of
+from .._storage.batched.batched_data import REPLAY, axis_ids_of, open_hidden_axis
 from .._storage.storage import storage_of
 from .._util.blocks import quietly
 from .._util.source_locations import innermost_outside_frame
@@ -375,7 +375,9 @@ class ForwardPass(BaseRecorder):
         outs : value ids of the results of the first run.  records : the records of the second run.
         names : value ids of the same results in the second run.
         """
-        with active(REPLAY):  # permits kept values with hidden axes of a vmap that has ended
+        with open_hidden_axis(
+            REPLAY
+        ):  # permits kept values with hidden axes of a vmap that has ended
             for record in records:
                 self.record(record)
         for out, name in zip(outs, names, strict=True):
@@ -405,7 +407,7 @@ class ForwardPass(BaseRecorder):
         assert self.tail is not None
         self.leave_stack()
         try:
-            with active(REPLAY):
+            with open_hidden_axis(REPLAY):
                 return self.tail.tangent_of(y, value_id, self.tangents)
         # The target reads columns of a factorisation that are not unique, for which the rule raises
         # (``refuse_free_columns``).

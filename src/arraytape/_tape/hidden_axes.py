@@ -121,7 +121,7 @@ def with_ended_axes(x: Array, shape: tuple[int, ...]) -> Array:
 
     shape : a shape that a record keeps; it includes the hidden axes.
     """
-    return spread_over(x, raw.ended(shape))
+    return spread_over(x, raw.ended_axes(shape))
 
 
 def spread_over(x: Array, hidden: dict[int, int], copy: bool = True) -> Array:
@@ -146,7 +146,7 @@ def sum_over_surplus(contribution: Any, shape: tuple[int, ...]) -> Any:
 def surplus_of(contribution: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the ids of the hidden axes of a contribution over which ``sum_over_surplus`` sums."""
     data = contribution._data if isinstance(contribution, Array) else contribution
-    return raw.surplus(data, shape) if type(data) is raw.Batched else ()
+    return raw.axes_to_sum(data, shape) if type(data) is raw.Batched else ()
 
 
 ON_ARRAYS |= {"batched": batched, "unbatched": unbatched, "summed": summed, "spread": spread}

@@ -14,7 +14,13 @@ from typing import Any
 from .._array.array import Array, namespace, wrap
 from .._record.plan import PLANS, Plan, Record
 from .._storage.batched import batched_data as raw
-from .._storage.batched.batched_data import Batched, NoBatchedForm, active, diagonal, new_axis_id
+from .._storage.batched.batched_data import (
+    Batched,
+    NoBatchedForm,
+    diagonal,
+    new_axis_id,
+    open_hidden_axis,
+)
 from .._storage.storage import STORAGES, storage_of
 from .._util import nest
 from .._util.errors import describe, user_line
@@ -109,7 +115,7 @@ def unit_seed(y: Array, i: int, batch: int) -> Array:
     data = storage.create("zeros", y.device, (batch, size), dtype=y.dtype)
     if size:
         data = storage_of(data).put(data, (slice(None), i), 1)
-    return wrap(raw.like(storage.xp.reshape(data, tuple(y.shape)), y._data))
+    return wrap(raw.spread_like(storage.xp.reshape(data, tuple(y.shape)), y._data))
 
 
 def reshaped_copy(g: Array | None, shape: tuple[int, ...]) -> Any:
@@ -202,7 +208,7 @@ def rows_in_batches(
     """
     axis_id = new_axis_id()
     chunks = []
-    with active(axis_id):
+    with open_hidden_axis(axis_id):
         for start in range(0, rows, step):
             stop = min(start + step, rows)
             found = request.run_pass([batched_seeds(y, axis_id, start, stop, batch)], picks=True)
@@ -234,10 +240,10 @@ def batched_seeds(y: Array, axis_id: int, start: int, stop: int, batch: int) -> 
     storage, shape = storage_of(y._data), tuple(y.shape)
     if batch == 1:
         ones = storage.create("ones", y.device, shape, dtype=y.dtype)
-        return wrap(raw.like(diagonal(ones, axis_id, start, stop), y._data))
+        return wrap(raw.spread_like(diagonal(ones, axis_id, start, stop), y._data))
     size = math.prod(shape) // batch
     data = storage.create("zeros", y.device, (stop - start, batch, size), dtype=y.dtype)
     for row in range(start, stop):
         data = storage_of(data).put(data, (row - start, slice(None), row), 1)
     rows = Batched(storage.xp.reshape(data, (stop - start, *shape)), (axis_id,))
-    return wrap(raw.like(rows, y._data))
+    return wrap(raw.spread_like(rows, y._data))

@@ -25,7 +25,7 @@ from .._array.array import Array
 from .._array.views import current
 from .._record.plan import Plan, Record, inputs_of, results_of
 from .._record.stack import BaseRecorder, entered, recorders
-from .._storage.batched.batched_data import REPLAY, active
+from .._storage.batched.batched_data import REPLAY, open_hidden_axis
 from .._storage.storage import HERE, is_complex, storage_of
 from .activity import ActivityData, raw_of
 from .backward import backward
@@ -140,7 +140,7 @@ class QuotientLimits:
         """
         found = list[Slopes]()
         # Records may have data with hidden axes of a vmap that has ended.  REPLAY permits their use.
-        with active(REPLAY), suppress(EndOfPasses):
+        with open_hidden_axis(REPLAY), suppress(EndOfPasses):
             for slopes in self.all_slopes(turn_of, pairs, gap, straight):
                 found.append(slopes)  # one by one: those before the end count
         return found

@@ -19,8 +19,8 @@ import numpy as np
 
 from .._array.aliasing import VIEW, ViewsRead, view_record, watch_record
 from .._array.array import IS_VIEW, MOVING, Array
-from .._array.cuts import ENOUGH, forget_gone, left, may_note
-from .._array.exits import ENTERED, LEFT, tell_exit
+from .._array.cuts import ENOUGH, budget, forget_freed_tapes, may_note
+from .._array.exits import ENTERED, LEFT, record_exit
 from .._array.paths import Path
 from .._array.views import location
 from .._exits.constant_entries import Journal
@@ -348,7 +348,7 @@ class Recording(BaseRecorder, SeesAssignments):
             self.entered = True
             if not len(self.periods) % 2:
                 self.periods.append(new_value_id())
-            if self.doubts is None and (left[0] >= ENOUGH or may_note()):
+            if self.doubts is None and (budget[0] >= ENOUGH or may_note()):
                 self.request_cuts()
             if self.profile is not None:
                 self.profile.resume()
@@ -389,7 +389,7 @@ class Recording(BaseRecorder, SeesAssignments):
         gradient or is freed.
         """
         if len(AWAITED) > 8:  # some may be tapes that were freed without a gradient
-            forget_gone()
+            forget_freed_tapes()
         # The weak reference has no callback: CPython would ignore an interruption inside a callback.
         reference: ref[Recorder] = ref(self)
         AWAITED[id(self)] = reference
@@ -408,7 +408,7 @@ class Recording(BaseRecorder, SeesAssignments):
         for value_id in value_ids:
             if value_id in self.followed and (value_id, line) not in self.lost:
                 self.lost = {*self.lost, (value_id, line)}
-                tell_exit([self], value_id, "in another thread: see in_this_thread")
+                record_exit([self], value_id, "in another thread: see in_this_thread")
 
     def close_everywhere(self) -> None:
         """Close the tape's own block and all its ``in_this_thread`` blocks."""
@@ -605,7 +605,7 @@ class Recording(BaseRecorder, SeesAssignments):
         watched, shape = new_value_id(), root.shape
         self.views_read = self.views_read or ViewsRead()
         self.views_read.read_views(self.records)
-        seen = {value_id: (), **self.views_read.views_beside(value_id, path, shape)}
+        seen = {value_id: (), **self.views_read.views_overlapping(value_id, path, shape)}
         self.records.extend(
             watch_record(seen=id_, watched=watched, shape=shape, path_to_seen=to_id, path=path)
             for id_, to_id in seen.items()

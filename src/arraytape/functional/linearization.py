@@ -10,7 +10,7 @@ from .._array.views import private_handle
 from .._exits.lost_parts import Doubt, LostParts
 from .._exits.modes import mode_of
 from .._record.plan import Plan, Record, inputs_of, plan_of, results_of
-from .._storage.batched.batched_data import REPLAY, active, new_axis_id
+from .._storage.batched.batched_data import REPLAY, new_axis_id, open_hidden_axis
 from .._storage.storage import STORAGES
 from .._tape.arguments import UnconnectedGradients, differentiable, filled_like
 from .._tape.differentiation import Differentiation, compute_gradient, gradients_have_nan
@@ -109,7 +109,7 @@ class Linearization:
         The derivative is None for a result that does not depend on the inputs.
         """
         forward = ForwardPass()
-        with active(REPLAY):
+        with open_hidden_axis(REPLAY):
             for x, t in zip(self.arrays, tangents, strict=True):
                 if t is not None:
                     source = self.recording.watched[id(x)].source
@@ -254,7 +254,7 @@ class Linearization:
         axis of each returned Array numbers.
         """
         axis_id = new_axis_id()
-        with active(axis_id):
+        with open_hidden_axis(axis_id):
             found = self.push(
                 self.tangents_for(at, batched_seeds(self.arrays[at], axis_id, start, stop, 1))
             )

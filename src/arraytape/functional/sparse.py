@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._array.array import Array, namespace
-from .._storage.batched.batched_data import active, new_axis_id
+from .._storage.batched.batched_data import new_axis_id, open_hidden_axis
 from .._tape.hidden_axes import batched
 from .._tape.jacobian import lacks_batched_form, rows_at_once, rows_in
 from .._util import nest
@@ -441,7 +441,7 @@ def products_at_once(
     The parameters are those of ``products_with``.
     """
     axis_id = new_axis_id()
-    with active(axis_id):
+    with open_hidden_axis(axis_id):
         found = product(run, directions, by_rows, axis_id)
         rows = [rows_in(part, axis_id, len(directions)) for part in found]
     return products_in_numpy(caller, rows, len(directions))

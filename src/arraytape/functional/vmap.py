@@ -15,9 +15,9 @@ import numpy as np
 from .._array.array import KEPT, SCALAR, Array, wrap
 from .._array.views import current, keep_data
 from .._storage.batched.batched_data import (
-    active,
     axis_ids_of,
     new_axis_id,
+    open_hidden_axis,
     recorders_around,
     without_gaps,
 )
@@ -118,7 +118,7 @@ def vmap(
 
         def at_once(part: list[Any], size: int) -> tuple[Any, list[Array], list[Any]]:
             axis_id = new_axis_id()
-            with active(axis_id), recorders_around(axis_id):
+            with open_hidden_axis(axis_id), recorders_around(axis_id):
                 entered = [
                     enter_mapped(x, axis, axis_id) for x, axis in zip(part, axes, strict=True)
                 ]

@@ -87,7 +87,7 @@ def invert_matrix(a: Vector) -> tuple[Callable[[Vector], Vector] | None, float]:
     known = Elimination(a)
     if known.singular:
         return None, 0.0
-    return lambda b: known.solve_system(b[:, None], False)[:, 0], known.apart(a)
+    return lambda b: known.solve_system(b[:, None], False)[:, 0], known.reciprocal_condition(a)
 
 
 def relative_size(step: Vector, v: Vector) -> float:

@@ -1,6 +1,6 @@
 """Define ops whose values a library such as SciPy computes, and whose derivatives are our rules.
 
-    inv = library_op("scipy.linalg.inv", lambda a: scipy_inv(a), rules.inv)
+    inv = library_op("scipy.linalg.inv", lambda a: scipy_inv(a), rules.inv_vjp)
 
 The rules are array-API code, as all ops' rules are.  A rule may call such an op, its own included: a
 call on Arrays is recorded, and a call on raw data runs the library's function.

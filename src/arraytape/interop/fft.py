@@ -16,7 +16,7 @@ import scipy.fft
 from .._array.array import Array
 from .._storage.storage import conjugate
 from .._util.array_types import Namespace, RawArray
-from ..ops.fft import SWAPPED, fitted
+from ..ops.fft import SWAPPED, crop_or_pad
 from ._borders import with_length
 from ._ops import LibraryOp, library_op
 from ._plain import Shape
@@ -47,7 +47,7 @@ def fourier_adjoint(
 
 def pull_rfftn(g: RawArray, lengths: Axes, axes: Axes, norm: str, xp: Namespace) -> Any:
     """Apply the adjoint of rfftn to g: ifftn of g, with 0 for the frequencies that rfftn leaves out."""
-    g = fitted(g, with_length(g.shape, axes[-1], lengths[-1]), axes[-1], xp)
+    g = crop_or_pad(g, with_length(g.shape, axes[-1], lengths[-1]), axes[-1], xp)
     return xp.real(fourier(g, function="ifftn", lengths=lengths, axes=axes, norm=norm))
 
 
@@ -85,7 +85,7 @@ fourier: LibraryOp = library_op(
 def fit_all_axes(y: RawArray, shape: Shape, axes: Axes, xp: Namespace) -> Any:
     """Cut y, or pad y with zeros, along each of the axes to the lengths in ``shape``."""
     for axis in axes:
-        y = fitted(y, with_length(y.shape, axis, shape[axis]), axis, xp)
+        y = crop_or_pad(y, with_length(y.shape, axis, shape[axis]), axis, xp)
     return y
 
 

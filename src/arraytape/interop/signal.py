@@ -24,7 +24,7 @@ from .._record.plan import Lazy
 from .._storage.storage import conjugate
 from .._util.array_types import Namespace, RawArray
 from .._util.errors import short_repr
-from ..ops.fft import fitted
+from ..ops.fft import crop_or_pad
 from ._borders import extend_lines, fold_lines, window, with_length
 from ._context import has_array
 from ._facades import SoftFloat, SoftFloatType, asarray, at_least_1d, no_rule
@@ -500,7 +500,7 @@ def upfirdn_signal(
     back = upfirdn_op(reverse(h, xp), g, down, 1, axis)
     lines = (slice(None),) * axis
     back = back[(*lines, slice(h.shape[0] - 1, None, up))][(*lines, slice(0, length))]
-    return fitted(back, with_length(back.shape, axis, length), axis, xp)
+    return crop_or_pad(back, with_length(back.shape, axis, length), axis, xp)
 
 
 upfirdn_op = library_op(

@@ -1,4 +1,4 @@
-"""The ops, in one module for each chapter of the array API standard."""
+"""The functions of the array API standard, with their derivatives: one module for each chapter."""
 
 # These modules attach methods to the class Array.
 from . import leaving, operators  # noqa: F401

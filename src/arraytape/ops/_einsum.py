@@ -1,4 +1,4 @@
-"""einsum, computed by recorded ops: products of two operands at a time, whose derivatives are known.
+"""Compute einsum by recorded ops, such as matmul, whose derivatives are known.
 
 A term is an operand with a letter for each axis.  Each step replaces two terms by their product, summed
 over the letters that neither the result nor another term has.
@@ -18,7 +18,7 @@ from .._array.views import current, in_order, location, refresh, with_axes_in_me
 from .._util.errors import describe, short_repr, user_line
 from .data_type_functions import astype
 from .linear_algebra_functions import matmul
-from .manipulation_functions import moveaxis, part, permute_dims, reshape
+from .manipulation_functions import moveaxis, permute_dims, reshape, view_or_frozen_copy
 from .statistical_functions import sum
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -37,11 +37,11 @@ def in_one_dtype(arrays: Sequence[Array]) -> Sequence[Array]:
     return [x if x.dtype == common else astype(x, common) for x in arrays]
 
 
-def contracted(subscripts: str, arrays: Sequence[Array], optimize: Path) -> Array:
-    """Return the einsum of ``arrays``; ``optimize`` sets the order of the products, as in NumPy."""
-    inputs, output = spelled_out(subscripts, arrays)
+def contract_terms(subscripts: str, arrays: Sequence[Array], optimize: Path) -> Array:
+    """Return ``einsum(subscripts, *arrays)``; ``optimize`` sets the order of products as in NumPy."""
+    inputs, output = split_subscripts(subscripts, arrays)
     same = in_one_dtype(arrays)
-    terms = [diagonals(x, letters) for x, letters in zip(same, inputs, strict=True)]
+    terms = [merge_equal_letters(x, letters) for x, letters in zip(same, inputs, strict=True)]
     lengths = {
         c: n for x, letters in terms for c, n in zip(letters, x.shape, strict=True) if n != 1
     }
@@ -58,7 +58,7 @@ def contracted(subscripts: str, arrays: Sequence[Array], optimize: Path) -> Arra
 
     # Axes of length 1 are removed, so that the others broadcast.  The last reshape restores such axes.
     terms = [without_ones(term) for term in terms]
-    path = order_of(subscripts, arrays, optimize)
+    path = product_order(subscripts, arrays, optimize)
     for places in path:
         factors = [terms[i] for i in places]
         terms = [term for i, term in enumerate(terms) if i not in places]
@@ -98,19 +98,22 @@ def einsum_layout(
     like: Any = np.einsum(subscripts, *corners, optimize=["einsum_path", *path] if path else False)
     steps = [stride if n > 1 else 0 for stride, n in zip(like.strides, like.shape, strict=True)]
     given = refresh(x) if x._state & IS_VIEW else x._data
-    if not shared and orders(given.strides, steps):
+    if not shared and strides_follow(given.strides, steps):
         return x
     return with_axes_in_memory(x, tuple(sorted(range(x.ndim), key=lambda i: -steps[i])))
 
 
-def orders(strides: Sequence[int], steps: Sequence[int]) -> bool:
-    """Return True if axes sorted by ``steps`` have ascending ``strides``; steps of 0 are ignored."""
+def strides_follow(strides: Sequence[int], steps: Sequence[int]) -> bool:
+    """Return True if the axes have the same order by ``strides`` as by ``steps``.
+
+    strides, steps : a number for each axis.  Axes whose step is 0 are ignored.
+    """
     ordered = sorted((step, stride) for step, stride in zip(steps, strides, strict=True) if step)
     return all(a[1] <= b[1] for a, b in itertools.pairwise(ordered))
 
 
-def spelled_out(subscripts: str, arrays: Sequence[Array]) -> tuple[list[str], str]:
-    """Split subscripts into the letters of each operand, and those of the result.
+def split_subscripts(subscripts: str, arrays: Sequence[Array]) -> tuple[list[str], str]:
+    """Return the letters of each operand, and those of the result: "ij,jk->ik" is ["ij", "jk"], "ik".
 
     Unused letters replace an ellipsis.  Without "->", the result has the letters that occur once.
     """
@@ -148,8 +151,8 @@ def spelled_out(subscripts: str, arrays: Sequence[Array]) -> tuple[list[str], st
     return inputs, most + "".join(once)
 
 
-def diagonals(x: Array, letters: str) -> Term:
-    """Return x as a term whose letters differ: axes of equal letters become one axis, their diagonal."""
+def merge_equal_letters(x: Array, letters: str) -> Term:
+    """Return x as a term without repeated letters: of "ii", the diagonal of x is taken."""
     for c in dict.fromkeys(letters):
         while letters.count(c) > 1:
             i = letters.index(c)
@@ -159,7 +162,7 @@ def diagonals(x: Array, letters: str) -> Term:
                     f"einsum: the axes {short_repr(c)} of {describe(x)} differ [at {user_line()}]"
                 )
             rest = [k for k in range(x.ndim) if k not in (i, j)]
-            x = part(permute_dims(x, (*rest, i, j)), DIAGONAL, 0)
+            x = view_or_frozen_copy(permute_dims(x, (*rest, i, j)), DIAGONAL, 0)
             x = moveaxis(x, -1, i)
             letters = letters[:j] + letters[j + 1 :]
     return x, letters
@@ -174,8 +177,13 @@ def without_ones(term: Term) -> Term:
     return reshape(x, tuple([n for n in x.shape if n != 1])), kept
 
 
-def order_of(subscripts: str, arrays: Sequence[Array], optimize: Path) -> list[tuple[int, ...]]:
-    """Return the order of the products: for each step, the positions of the terms to multiply."""
+def product_order(
+    subscripts: str, arrays: Sequence[Array], optimize: Path
+) -> list[tuple[int, ...]]:
+    """Return the order of the products: for each step, the positions of the terms to multiply.
+
+    As in NumPy's ``einsum_path``, a step removes these terms from the list and appends their product.
+    """
     if not optimize or len(arrays) < 3:
         return [tuple(range(len(arrays)))]
     shapes = [np.broadcast_to(0.0, x.shape) for x in arrays]
@@ -185,7 +193,7 @@ def order_of(subscripts: str, arrays: Sequence[Array], optimize: Path) -> list[t
 
 
 def sum_lone_axes(term: Term, kept: set[str]) -> Term:
-    """Sum a term over each axis whose letter is not in ``kept``."""
+    """Return a term, summed over each axis whose letter is not in ``kept``."""
     x, letters = term
     alone = tuple([i for i, c in enumerate(letters) if c not in kept])
     if not alone:
@@ -194,10 +202,12 @@ def sum_lone_axes(term: Term, kept: set[str]) -> Term:
 
 
 def term_product(first: Term, second: Term, others: set[str]) -> Term:
-    """Multiply two terms and sum over the letters that are not in ``others``.
+    """Return the product of two terms, summed over the letters that are not in ``others``.
 
-    others : the letters of all other terms and of the result.  Shared letters in ``others`` become axes
-    of a stack of matrices; shared letters that are summed become the inner axis of ``matmul``.
+    It is a product of matrices: letters in both terms and in ``others`` become axes of stacks, and
+    letters that are summed become the inner axis of ``matmul``.
+
+    others : the letters of all other terms and of the result.
     """
     a, in_a = sum_lone_axes(first, others | {*second[1]})
     b, in_b = sum_lone_axes(second, others | {*in_a})

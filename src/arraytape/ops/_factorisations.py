@@ -1,4 +1,4 @@
-"""The rules of the matrix functions that ``linalg`` states, with references.
+"""The derivative rules of the ops in ``linalg``, such as solve, cholesky, qr and det, with references.
 
 The rules of singular values, eigenvalues and their vectors are in ``_spectral``.
 """
@@ -25,11 +25,11 @@ from .elementwise_functions import flat_at_tip
 
 NAN = float("nan")
 Cotangents = tuple[Any, ...]  # one for each result, None for a result without a cotangent
-Unread = tuple[Any, ...] | None  # the type of the saved value ``unread``: see NONE_UNREAD
+Unread = tuple[Any, ...] | None  # the type of the parameter ``unread`` of rules, which follows
 # The argument ``saves`` of ops whose rules need to know which elements of the results the target never
-# reads.  Rules receive this information as ``unread``, None in an ordinary pass.  In the guarded pass
-# (a backward pass that runs after a NaN) it is a tuple with a mask for each result, None for a result
-# without a cotangent.  In forward mode, where later reads are unknown, it is the empty tuple.
+# reads.  Rules receive this information as ``unread``.  In an ordinary pass it is None.  In the guarded
+# pass (a backward pass that runs after a NaN) it is a tuple with a mask for each result, None for a
+# result without a cotangent.  In forward mode, where later reads are unknown, it is the empty tuple.
 NONE_UNREAD: dict[str, Any] = {"unread": lambda: None}
 # The argument ``saves`` of ops whose rules divide by gaps.  In the guarded pass (the rerun after a NaN),
 # rules receive an object as ``limits``, which computes the limits of quotients where values coincide;
@@ -48,7 +48,7 @@ def symmetric(x: RawArray, xp: Namespace) -> Any:
 
 
 def to_triangle(g: RawArray, across: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of a matrix of which an op reads one triangle.
+    """Return the cotangent of a matrix of which an op such as cholesky reads one triangle.
 
     The op computes with a Hermitian or symmetric matrix, in which each element off the diagonal stands
     twice.  So the element gets the sum of both cotangents.  The triangle that is not read gets 0.  See
@@ -103,18 +103,20 @@ def largest_abs(x: RawArray, axis: int | tuple[int, ...] | None, xp: Namespace) 
 
 
 def first_order(x: RawArray, zero: RawArray, values: RawArray, xp: Namespace) -> Any:
-    """Return x unchanged, but with a derivative of NaN where ``zero`` is True.
+    """Return x, a result of a rule, but make its derivative NaN where ``zero`` is True.
 
-    ``zero`` marks quotients x whose divisor, computed from ``values``, is a rounding error.  Therefore
-    the derivative of x with respect to ``values`` would be wrong.  A factor 1 + sqrt(0 * values) makes
-    this derivative NaN: infinity times 0.  It is a factor, not a term, because forward mode transposes
-    rules as functions of their cotangents, and drops terms that do not depend on these.
+    So a first derivative is exact, and a second derivative that would be wrong is NaN.  ``zero`` marks
+    quotients x whose divisor, computed from ``values``, is a rounding error.  A factor
+    1 + sqrt(0 * values) makes the derivative with respect to ``values`` NaN: infinity times 0.  It is a
+    factor, not a term, because forward mode transposes rules as functions of their cotangents, and drops
+    terms that do not depend on these.
     """
     return xp.where(zero, x * (1.0 + xp.sqrt(xp.where(zero, 0.0 * values, 1.0))), x)
 
 
 # --- factors that rules use again ----------------------------------------------------------------
-# Ops list these functions in their argument ``saves``, so that they run when the op is recorded.
+# Ops list these functions in their argument ``saves``, so that they run when the op is recorded.  They
+# return None, so that the record saves nothing.
 def remember_cholesky(x: RawArray, y: RawArray, upper: bool, handles: Sequence[Array]) -> None:
     if not upper and may_be_known(x):
         remember_factors("cholesky", (x, y), handles)
@@ -135,10 +137,11 @@ def remember_svd(
 
 
 def remember_factors(op: str, data: tuple[Any, ...], handles: Sequence[Array]) -> None:
-    """Keep a matrix and its factors, ``data``, for rules that would factor the matrix again.
+    """Cache the results of an op on a matrix, for rules that would factorize the matrix again.
 
-    handles : the Arrays that hold ``data``.  ``keep_data`` makes a later write to an Array copy its data
-    first, so that the factors still fit the matrix.  If ``keep_data`` has to copy now, keep nothing.
+    op : the name of the op.  data : the matrix and its factors, as raw data.  handles : the Arrays that
+    hold these.  ``keep_data`` makes a later write to an Array copy its data first, so that the factors
+    still fit the matrix.  If ``keep_data`` has to copy now, cache nothing.
     """
     if all(keep_data(x) is d for x, d in zip(handles, data, strict=True)):
         factors.remember(op, *data)
@@ -175,7 +178,7 @@ def solve_again_vjp(
     return Lazy(first), sum_to(second, x2.shape, xp)
 
 
-def cholesky_of_lower(g: RawArray, y: RawArray, upper: bool, xp: Namespace) -> Any:
+def cholesky_vjp_lower(g: RawArray, y: RawArray, upper: bool, xp: Namespace) -> Any:
     """Return the lower triangle of H + H^H with half its diagonal, and 0 in the upper triangle, where H
     = L^-H @ P @ L^-1 and P is the lower triangle of L^H @ g with half its diagonal.
     Source: Murray 2016, "Differentiation of the Cholesky decomposition", sec. 3.
@@ -185,15 +188,18 @@ def cholesky_of_lower(g: RawArray, y: RawArray, upper: bool, xp: Namespace) -> A
 
 def cholesky_vjp(g: RawArray, y: RawArray, upper: bool, xp: Namespace) -> Any:
     """Return the cotangent of the Hermitian matrix with the factor y: the Hermitian part of H in
-    ``cholesky_of_lower``.
+    ``cholesky_vjp_lower``.
     """
     L, g = (adjoint(y, xp), adjoint(g, xp)) if upper else (y, g)
     found = through_cholesky(g, L)
-    return by_systems(g, L, y, upper, xp) if found is None else found
+    return cholesky_by_systems(g, L, y, upper, xp) if found is None else found
 
 
-def by_systems(g: RawArray, L: RawArray, y: RawArray, upper: bool, xp: Namespace) -> Any:
-    """Return the cotangent of x for ``cholesky_vjp``, computed by products and triangular systems."""
+def cholesky_by_systems(g: RawArray, L: RawArray, y: RawArray, upper: bool, xp: Namespace) -> Any:
+    """Return the result of ``cholesky_vjp``, computed by matrix products and triangular systems.
+
+    L, g : the lower factor and its cotangent.  y : L, or its adjoint if ``upper``.
+    """
     P = xp.tril(adjoint(L, xp) @ g)
     P = P - diagonal_part(P, xp) / 2.0
     half = adjoint(xp.solve_again(y, adjoint(P, xp), adjoint=not upper), xp)
@@ -248,21 +254,22 @@ def qr_vjp(g: Cotangents, Q: RawArray, R: Any, mode: str, unread: Unread, xp: Na
         elif unread and unread[1] is not None:
             read = read & ~unread[1][..., : R.shape[-1]]
         scale = largest_abs(gQ, (-2, -1), xp) + largest_abs(left, (-2, -1), xp)
-        found = over_triangle(left, R, xp.any(read, axis=-2, keepdims=True), scale, xp)
+        found = solve_deficient_triangle(left, R, xp.any(read, axis=-2, keepdims=True), scale, xp)
     return (found if rest is None else xp.concat([found, rest], axis=-1),)
 
 
-def over_triangle(
+def solve_deficient_triangle(
     left: RawArray, R: RawArray, read: RawArray, scale: RawArray, xp: Namespace
 ) -> Any:
-    """Return left @ R^-H, where the diagonal of R may have zeros.
+    """Return left @ R^-H for the rule of x = Q @ R, where the diagonal of R may have zeros.
 
     There is a zero for each column of x that is linearly dependent on earlier columns; the same column
     of Q is then arbitrary.  If the target does not depend on this column of Q, the column's cotangent
     consists of rounding errors, and is left out.  Otherwise the result is NaN.  The result is also NaN
     if the target reads the zero, as Q @ R does, because it may scale the column of Q by the zero.
 
-    read : True for columns whose diagonal element of R the target may read.  scale : the scale of the
+    left : the cotangent before the division by R, with as many columns as R.
+    read : True for columns whose diagonal element of R the target may read.  scale : the size of the
     cotangents, to which rounding errors are compared.
     """
     size = xp.sqrt(xp.sum(xp.abs(R) ** 2, axis=-2, keepdims=True)) * (R.shape[-1] * epsilon(R))
@@ -317,7 +324,7 @@ def refuse_free_columns(free: RawArray | Array, m: int, k: int, what: str) -> No
         )
 
 
-def inv(g: RawArray, y: RawArray, xp: Namespace) -> Any:
+def inv_vjp(g: RawArray, y: RawArray, xp: Namespace) -> Any:
     """Return ``-y^H @ g @ y^H``, with y the result."""
     back = adjoint(y, xp)
     return -(back @ g @ back)
@@ -348,7 +355,7 @@ def pinv_vjp(g: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any:
     return second + third - first
 
 
-def det(g: RawArray, x: RawArray, xp: Namespace) -> Any:
+def det_vjp(g: RawArray, x: RawArray, xp: Namespace) -> Any:
     """Return g times the conjugated cofactors of x."""
     return g[..., None, None] * conjugate(xp.cofactors(x), xp)
 
@@ -373,7 +380,9 @@ def cofactors_vjp(g: RawArray, x: RawArray, xp: Namespace) -> Any:
     return phase[..., None, None] * (U @ inner @ Vh)
 
 
-def slogdet(g: Cotangents, x: RawArray, sign: RawArray, logabsdet: RawArray, xp: Namespace) -> Any:
+def slogdet_vjp(
+    g: Cotangents, x: RawArray, sign: RawArray, logabsdet: RawArray, xp: Namespace
+) -> Any:
     """Return the cotangent of x, which is g * x^-H for a gradient g of logabsdet.  For complex x the
     gradient of the sign, which is then not constant, contributes, too.
     """
@@ -397,10 +406,10 @@ def slogdet(g: Cotangents, x: RawArray, sign: RawArray, logabsdet: RawArray, xp:
 
 def inverse_again_vjp(g: RawArray, y: RawArray, singular: RawArray, xp: Namespace) -> Any:
     """Return the gradient of x for inv, and 0 where x is singular."""
-    return xp.where(singular, 0.0, inv(g, y, xp))
+    return xp.where(singular, 0.0, inv_vjp(g, y, xp))
 
 
-def vector_norm(
+def vector_norm_vjp(
     g: RawArray, x: RawArray, y: RawArray, axis: Axis, keepdims: bool, ord: float, xp: Namespace
 ) -> Any:
     """Return ``g * xp.sign(x) * (xp.abs(x) / y) ** (ord - 1)``, with y the result;

@@ -1,8 +1,9 @@
-"""The rules of singular values, eigenvalues and their vectors, with references.
+"""The derivative rules of svd, svdvals, eigh, eigvalsh, eig and eigvals, with references.
 
-The rules divide by the gap, the difference of two values.  Where values coincide (to within rounding
-errors), the quotient is meaningless, and the vectors are an arbitrary basis.  The cotangents still show
-whether the derivative of the target, a function of values and vectors, is known (see ``doubtful``):
+In this module, *values* are singular values or eigenvalues, and *vectors* their vectors.  The rules
+divide by the gap, the difference of two values.  Where values coincide (to within rounding errors), the
+quotient is meaningless, and the vectors are an arbitrary basis.  The cotangents still show whether the
+derivative of the target, a function of values and vectors, is known (see ``depends_on_basis``):
 
 - A target that reads only the vectors, and that no rotation of the basis changes, does not need the
   quotient.
@@ -17,9 +18,10 @@ small as the values, and the quotients are exact to first order.  If such values
 the cotangents, and the quotients are 0 / 0.  The guarded pass knows which values the target never reads
 (``unread``).  If their vectors are not used either, the quotients count as 0.
 
-Names of arrays over pairs of values: ``gap`` is w_j - w_i, and ``turn`` is the derivative of the
-function for a rotation of the two vectors.  ``same`` is True where the values coincide, ``doubt`` where
-the quotient is unknown.
+``P`` is the cotangent of the vectors, as coefficients in the basis of the vectors: V^H @ gV.  Names of
+arrays over pairs of values: ``gap`` is w_j - w_i, and ``turn`` is the derivative of the target for a
+rotation of the two vectors, P - P^H.  ``same`` is True where the values coincide, ``doubt`` where the
+quotient turn / gap is unknown.
 """
 
 from __future__ import annotations
@@ -54,25 +56,26 @@ THREE_DIGITS = 1e-3
 
 
 # --- coinciding values -----------------------------------------------------------------------------
-def faintness(S: RawArray) -> float:
-    """Return the relative size below which a vector's cotangent counts as scaled by a value of 0.
+def relative_faintness(S: RawArray) -> float:
+    """Return the size, relative to the largest cotangent, below which a vector's cotangent is "faint".
 
-    The function U S Vh, for example, scales each vector and its cotangent by a value.
+    A faint cotangent counts as one that the target has scaled by a singular value of 0.  The function
+    U S Vh, for example, scales each vector, and so its cotangent, by a value.
     """
     return 100.0 * S.shape[-1] * epsilon(S)
 
 
-def below(size: RawArray, bound: RawOperand) -> Any:
-    """Return True where ``size`` is 0 or less than ``bound``; the test for 0 serves a bound of 0."""
+def is_negligible(size: RawArray, bound: RawOperand) -> Any:
+    """Return True where ``size`` is less than ``bound``, or 0: the bound may be 0, too."""
     return (size < bound) | (size == 0)
 
 
-def rounding(values: RawArray, xp: Namespace) -> Any:
+def rounding_bound(values: RawArray, xp: Namespace) -> Any:
     """Return a bound of the rounding errors of eigenvalues or singular values, of shape (..., 1, 1)."""
     return largest_abs(values, -1, xp)[..., None] * (values.shape[-1] * epsilon(values))
 
 
-def doubtful(
+def depends_on_basis(
     within: RawArray,
     turn: RawArray,
     same: RawArray,
@@ -80,20 +83,20 @@ def doubtful(
     asked: RawArray | bool,
     xp: Namespace,
 ) -> Any:
-    """Return True for pairs of coinciding values if the target may depend on the choice of vectors.
+    """Return a mask of the pairs of coinciding values on whose choice of vectors the target may depend.
 
     A target that depends only on the space that the two vectors span has the derivative 0 for their
-    rotation, and reads both or neither.  For other targets the result is True.
+    rotation, and reads both vectors or neither.  For other targets the mask is True.
 
-    within : absolute values of the cotangents of the vectors, as coefficients in the basis of the
-    vectors.  turn : the derivative of the target for a rotation of each pair of vectors.  same : True
-    for pairs of coinciding values.  scale : the size of the cotangents, to which rounding errors are
-    compared.  asked : True for pairs that need a limit of turn / gap; reading their vectors gives True.
+    within : absolute values of P (see the module's docstring).  turn : the derivative of the target for
+    a rotation of each pair of vectors.  same : True for pairs of coinciding values.  scale : the size of
+    the cotangents, to which rounding errors are compared.  asked : True for pairs that need a limit of
+    turn / gap; for these the mask is True if the target reads the vectors at all.
     """
     small = scale * half_the_digits(turn)
-    touched = ~below(largest_abs(xp.where(same, within, 0.0), -2, xp), small)
+    touched = ~is_negligible(largest_abs(xp.where(same, within, 0.0), -2, xp), small)
     uneven = touched != xp.matrix_transpose(touched)
-    matters = ~below(xp.abs(turn), small) | uneven | (touched & asked)
+    matters = ~is_negligible(xp.abs(turn), small) | uneven | (touched & asked)
     return same & ~on_diagonal(turn, xp) & matters
 
 
@@ -107,15 +110,15 @@ def quotient(x: RawArray, gap: RawArray, same: RawArray, doubt: RawArray, xp: Na
     return xp.where(same, 0.0, x / xp.where(doubt, NAN, xp.where(same, 1.0, gap)))
 
 
-def noise_of(columns: RawArray, xp: Namespace) -> Any:
+def turn_noise(columns: RawArray, xp: Namespace) -> Any:
     """Return a bound of the rounding errors of ``turn`` for each pair of vectors.
 
-    columns : the largest element of each column of the cotangents of the vectors, of shape (..., 1, k).
+    columns : the largest absolute value in each column of the cotangents of the vectors, (..., 1, k).
     """
     return (columns + xp.matrix_transpose(columns)) * (columns.shape[-1] * epsilon(columns))
 
 
-def of_function(
+def smooth_turn(
     turn: RawArray,
     gap: RawArray,
     same: RawArray,
@@ -126,8 +129,8 @@ def of_function(
 ) -> Any:
     """Return ``turn`` with fewer rounding errors, and a mask that is True where turn / gap is known.
 
-    Both results serve targets that are computed from a matrix function V f(D) V^H.  For other targets
-    turn is unchanged, and the mask is False.
+    Both results serve targets that are computed from a matrix function V f(D) V^H, such as the matrix
+    exponential.  For other targets turn is unchanged, and the mask is False.
 
     A function of V f(D) V^H has P_ij = M_ij f_j for a matrix M, and the cotangent M_ii f'_i / 2 of each
     value.  So turn / gap is M_ij times a divided difference of f.  Up to the square of the gap, that is
@@ -137,8 +140,8 @@ def of_function(
     to three digits, and its rounding errors are as small.
 
     P : the cotangents of the vectors, as coefficients in the basis of the vectors.  values : the
-    cotangent of the values.  columns : the largest element of each column of the cotangents, of shape
-    (..., 1, k).
+    cotangent of the values.  columns : the largest absolute value in each column of the cotangents of
+    the vectors, (..., 1, k).
     """
     along = xp.real(xp.sum(diagonal_part(P, xp), axis=-2))
     slope = along != 0
@@ -149,14 +152,14 @@ def of_function(
     size = xp.abs(gap)
     apart = (size > 0) & (ways > 0)
     off = xp.abs(smooth * gap - turn)
-    noise = noise_of(columns, xp)
+    noise = turn_noise(columns, xp)
     digits = largest_abs(values, -1, xp)[..., None] * size * THREE_DIGITS
     known = same & apart & (noise <= digits) & (off <= digits)
     # The noise counts twice, since both the cotangents and their products with the vectors are rounded.
     return xp.where(known | (apart & (off <= 2.0 * noise)), smooth * gap, turn), known
 
 
-def nearness(values: RawArray, xp: Namespace) -> Any:
+def near_gap(values: RawArray, xp: Namespace) -> Any:
     """Return the gap of two values below which turn / gap is less exact than its limit for gap -> 0.
 
     For a relative gap d, turn / gap has the relative error epsilon / d, and the limit the error d ** 2.
@@ -166,13 +169,13 @@ def nearness(values: RawArray, xp: Namespace) -> Any:
 
 
 def nearly_coincide(values: RawArray) -> bool:
-    """Return True if two neighbours among sorted values are closer than ``nearness``."""
+    """Return True if two neighbours among sorted values are closer than ``near_gap``."""
     xp = storage_of(values).xp
     gaps = xp.abs(values[..., 1:] - values[..., :-1])
-    return has_true(gaps <= nearness(values, xp)[..., 0], xp)
+    return has_true(gaps <= near_gap(values, xp)[..., 0], xp)
 
 
-def lossy(
+def loses_digits(
     columns: RawArray,
     turn: RawArray,
     gap: RawArray,
@@ -180,11 +183,12 @@ def lossy(
     eigenvalues: RawArray,
     xp: Namespace,
 ) -> Any:
-    """Return True for pairs whose turn / gap loses half its digits to rounding errors of ``turn``.
+    """Return a mask of the pairs whose turn / gap loses half its digits to rounding errors of ``turn``.
 
-    columns : see ``noise_of``.  values : the cotangent of ``eigenvalues``, or of singular values.
+    columns : the largest absolute value in each column of the cotangents of the vectors, (..., 1, k).
+    eigenvalues : the eigenvalues or singular values.  values : their cotangent, or None.
     """
-    noise, size = noise_of(columns, xp), xp.abs(gap)
+    noise, size = turn_noise(columns, xp), xp.abs(gap)
     clear = xp.abs(turn) > noise
     usual = xp.where(clear, xp.abs(turn), 0.0) / xp.where(clear & (size > 0), size, 1.0)
     usual = largest_abs(usual, (-2, -1), xp)
@@ -196,10 +200,10 @@ def lossy(
         slope = largest_abs(values, -1, xp)[..., None]
         usual = xp.maximum(usual, slope)
         # The function that the program computes of rounded values is rounded, too, even if it is 0.
-        noise = noise + slope * rounding(eigenvalues, xp)
+        noise = noise + slope * rounding_bound(eigenvalues, xp)
     # Where values coincide, the cotangents of the vectors of V f(D) V^H may be 0, while turn / gap has a
     # limit that is not 0.  So cotangents of 0 (noise 0) are no reason against a limit.
-    same = (size <= rounding(eigenvalues, xp)) & ((noise > 0) | (values is not None))
+    same = (size <= rounding_bound(eigenvalues, xp)) & ((noise > 0) | (values is not None))
     return (same | (noise > size * usual * half_the_digits(gap))) & ~on_diagonal(gap, xp)
 
 
@@ -213,10 +217,13 @@ def limits_of_turn(
     values: RawArray,
     xp: Namespace,
 ) -> tuple[Any, Any, Any]:
-    """Return the limits of turn / gap for pairs of values that nearly coincide, and two masks of pairs.
+    """Return the limits of turn / gap, for gap -> 0, of pairs of values that nearly coincide.
+
+    Two masks of pairs are returned, too.
 
     The first mask is True where the limit is known; all other limits are 0.  The second mask equals
     ``pairs``, for which limits are requested, but is False everywhere if none can be computed.
+
     A limit is known if the target does not depend on the choice of vectors where the values coincide.
     Then ``turn`` is the gap times the limit.  So turn is 0 where the gap is 0, also after a change of
     other values, vectors, or data.
@@ -240,7 +247,7 @@ def limits_of_turn(
         steepest, steep = largest_abs(slope, -1, xp)[..., None], xp.abs(slope)[..., None, :]
         # The cotangents of the vectors are 0 if the function is 0 at the values, but its slope is not.
         whole = scale + steepest * size
-        # The derivative of a quotient has the error epsilon / gap ** 2.  At the gap of ``nearness``, the
+        # The derivative of a quotient has the error epsilon / gap ** 2.  At the gap of ``near_gap``, the
         # third root of epsilon, this is an error of epsilon ** (1 / 3).
         thirds = whole / size * epsilon(turn) ** (1.0 / 3.0)
         fixed = rest <= steep * THREE_DIGITS + thirds
@@ -259,19 +266,19 @@ def limits_of_turn(
     # ``noise`` bounds the rounding errors of turn.  Turn is the difference of two products of n terms.
     # Each product, and each error of a factor, adds n * epsilon.
     noise = xp.full_like(gap, gap.shape[-1] * epsilon(gap) * 4.0)
-    noise = xp.where(xp.abs(gap) <= rounding(values, xp), small, noise)
+    noise = xp.where(xp.abs(gap) <= rounding_bound(values, xp), small, noise)
     off = xp.abs(turn - gap * found) - xp.abs(gap * found) * small
     known = known & (off <= (scale + largest_abs(found, (-2, -1), xp) * size) * noise)
     return xp.where(known, found, 0.0), known, pairs
 
 
 def idle_values(values: RawArray, xp: Namespace) -> Any:
-    """Return True for pairs of values whose cotangents are both 0."""
+    """Return a mask of the pairs of values whose cotangents are both 0.  values : the cotangents."""
     idle = values == 0
     return idle[..., None, :] & idle[..., :, None]
 
 
-def unused(
+def unused_values(
     unread: RawArray,
     unread_vectors: Sequence[RawArray | None],
     cotangents: Sequence[RawArray],
@@ -299,8 +306,8 @@ def unused(
     return found
 
 
-def none_of(values: RawArray, xp: Namespace) -> Any:
-    """Return a mask in the shape (..., 1, k) of ``unused`` that is False for each value."""
+def no_value_unused(values: RawArray, xp: Namespace) -> Any:
+    """Return a mask of shape (..., 1, k), as ``unused_values`` does, that is False for each value."""
     return xp.zeros(values.shape, dtype=xp.bool, device=values.device)[..., None, :]
 
 
@@ -336,17 +343,17 @@ def svd_vjp(
     gU = xp.zeros_like(U) if gU is None else gU
     gV = xp.zeros_like(V) if gV is None else gV
     P, Q = adjoint(U, xp) @ gU, Vh @ gV
-    idle = none_of(S, xp) if known else None
+    idle = no_value_unused(S, xp) if known else None
     if known and unread:
         dU, dS, dV = unread
         dU = None if dU is None else dU[..., :k]
         dV = None if dV is None else xp.matrix_transpose(dV)[..., :k]
-        idle = unused(dS, (dU, dV), (gU, gV), xp)
+        idle = unused_values(dS, (dU, dV), (gU, gV), xp)
     inner = within_spaces((gU, gS, gV), P, Q, S, idle, blind, limits, xp)
     if m != n and both_sides:
         # H has terms S_i * Q_ij of a value S_i = 0, whose vector is in U.  Their derivative is finite,
         # since that of the vector is unbounded, but a product of 0 and infinity here.
-        zero = rounding(S, xp)[..., 0, :] >= S
+        zero = rounding_bound(S, xp)[..., 0, :] >= S
         pairs = zero[..., :, None] | zero[..., None, :]
         inner = first_order(inner, pairs, S[..., None, :], xp)
     whole = U @ (inner + diagonal_matrix(gS, xp) if known else inner) @ Vh
@@ -369,6 +376,7 @@ def within_spaces(
 ) -> Any:
     """Return the matrix H of ``svd_vjp``: the cotangent for rotations of the vectors in their space.
 
+    P, Q : the cotangents of U and V, as coefficients in the bases U and V.
     idle : True for vectors (columns) that the target does not use; None if S has no cotangent.
     blind : True in forward mode, where the cotangents do not show which vectors are used.
     """
@@ -380,26 +388,26 @@ def within_spaces(
     gU, gS, gV = g
     left, right = P - adjoint(P, xp), Q - adjoint(Q, xp)
     turn, lean = left + right, left - right
-    column, row, noise = S[..., :, None], S[..., None, :], rounding(S, xp)
+    column, row, noise = S[..., :, None], S[..., None, :], rounding_bound(S, xp)
     gap, total = row - column, row + column
     same, zero, eye = xp.abs(gap) <= noise, total <= noise, on_diagonal(S, xp)
     scale = largest_abs(gU, (-2, -1), xp) + largest_abs(gV, (-2, -1), xp)
     columns = largest_abs(gU, -2, xp) + largest_abs(gV, -2, xp)
-    lost = lossy(columns, turn, gap, gS, S, xp) & ~zero
+    lost = loses_digits(columns, turn, gap, gS, S, xp) & ~zero
     both = idle & xp.matrix_transpose(idle) if idle is not None else zero & False
-    near = (xp.abs(gap) <= nearness(S, xp)) & ~zero & ~eye
+    near = (xp.abs(gap) <= near_gap(S, xp)) & ~zero & ~eye
     pairs = (lost | near) & ~both
     limit, known, asked = limits_of_turn(limits, svd_turn, pairs, turn, gap, scale, S, xp)
     # NaN in the result of a plain pass makes a guarded pass compute limits; for forward mode, see
     # ``_tape/reverse_tangents.py``.
     lost = (near if blind else lost & ~both) & (limits is None)
     if idle is not None:
-        faint = below(columns, scale * faintness(S))
+        faint = is_negligible(columns, scale * relative_faintness(S))
         faint = faint & (not blind)
         faint = faint & xp.matrix_transpose(faint)
         exact = zero & False
         if not limits:
-            turn, exact = of_function(turn, gap, same, P + Q, gS, columns, xp)
+            turn, exact = smooth_turn(turn, gap, same, P + Q, gS, columns, xp)
         steep = zero & ~(faint & (exact | idle_values(gS, xp)))
         alike = (same & ~zero & ~exact & ~known) | lost
         doubt = (steep | alike) & ~eye & ~both
@@ -408,9 +416,9 @@ def within_spaces(
         still = (eye & (not is_complex(P))) | both
         leant = quotient(lean, total, still, steep & ~still, xp)
         return first_order((turned + limit + leant) / 2.0, zero & ~still, row, xp)
-    doubt = doubtful(xp.abs(P) + xp.abs(Q), turn, same, scale, asked, xp)
+    doubt = depends_on_basis(xp.abs(P) + xp.abs(Q), turn, same, scale, asked, xp)
     turned = quotient(turn, gap, same | known, (doubt & ~known) | lost, xp) + limit
-    steep = zero & ~below(xp.abs(lean), scale * half_the_digits(S))
+    steep = zero & ~is_negligible(xp.abs(lean), scale * half_the_digits(S))
     return (turned + quotient(lean, total, zero, steep, xp)) / 2.0
 
 
@@ -447,14 +455,14 @@ def out_of_space(
     result is NaN.  But the result is exact if the target does not use the vector, or scales the vector
     by the value, as U S Vh does.
 
-    g : the cotangent of the vectors.  part : the component of g orthogonal to the space.  idle : see
-    ``within_spaces``.
+    g : the cotangent of the vectors.  part : the component of g orthogonal to the space.
+    idle : True for vectors that the target does not use; None if S has no cotangent.
     """
     row, used = S[..., None, :], largest_abs(g, -2, xp)
-    zero = row <= rounding(S, xp)
+    zero = row <= rounding_bound(S, xp)
     if idle is None:
         return quotient(part, row, zero, zero & (used != 0), xp)
-    faint = below(used, largest_abs(g, (-2, -1), xp) * faintness(S))
+    faint = is_negligible(used, largest_abs(g, (-2, -1), xp) * relative_faintness(S))
     return first_order(quotient(part, row, idle, zero & ~faint, xp), zero, row, xp)
 
 
@@ -486,7 +494,7 @@ def eigh_vjp(
     return (symmetric(eigenvectors @ inner @ adjoint(eigenvectors, xp), xp),)
 
 
-def eigh_of_lower(
+def eigh_vjp_lower(
     g: Cotangents,
     eigenvalues: RawArray,
     eigenvectors: RawArray,
@@ -517,33 +525,33 @@ def eigh_quotients(
     values, vectors = g
     turn, eye = P - adjoint(P, xp), on_diagonal(P, xp)
     gap = eigenvalues[..., None, :] - eigenvalues[..., :, None]
-    same = xp.abs(gap) <= rounding(eigenvalues, xp)
+    same = xp.abs(gap) <= rounding_bound(eigenvalues, xp)
     scale, columns = largest_abs(vectors, (-2, -1), xp), largest_abs(vectors, -2, xp)
-    near = (xp.abs(gap) <= nearness(eigenvalues, xp)) & ~eye
+    near = (xp.abs(gap) <= near_gap(eigenvalues, xp)) & ~eye
     if unread == () and limits is None:  # forward mode: see ``_tape/reverse_tangents.py``
         return quotient(turn, gap, eye, near, xp)
-    lost = lossy(columns, turn, gap, values, eigenvalues, xp)
+    lost = loses_digits(columns, turn, gap, values, eigenvalues, xp)
     if limits is None:  # NaN in the result of a plain pass makes a guarded pass compute limits
         return quotient(turn, gap, same, lost, xp)
-    idle = none_of(eigenvalues, xp)
+    idle = no_value_unused(eigenvalues, xp)
     if values is not None and unread:
-        idle = unused(unread[0], unread[1:], (vectors,), xp)
+        idle = unused_values(unread[0], unread[1:], (vectors,), xp)
     both = idle & xp.matrix_transpose(idle)
     pairs = (lost | near) & ~both
     limit, known, asked = limits_of_turn(
         limits, eigh_turn, pairs, turn, gap, scale, eigenvalues, xp
     )
     if values is None:
-        doubt = doubtful(xp.abs(P), turn, same, scale, asked, xp) & ~known
+        doubt = depends_on_basis(xp.abs(P), turn, same, scale, asked, xp) & ~known
         return quotient(turn, gap, same | known, doubt, xp) + limit
     size = xp.abs(eigenvalues)
-    zero = size[..., None, :] + size[..., :, None] <= rounding(eigenvalues, xp)
+    zero = size[..., None, :] + size[..., :, None] <= rounding_bound(eigenvalues, xp)
     zero = zero & ~eye & ~known
-    faint = below(columns, scale * faintness(eigenvalues)) & (unread != ())
+    faint = is_negligible(columns, scale * relative_faintness(eigenvalues)) & (unread != ())
     faint = zero & faint & xp.matrix_transpose(faint) & idle_values(values, xp)
     exact = faint
     if not limits:
-        turn, smooth = of_function(turn, gap, same, P, values, columns, xp)
+        turn, smooth = smooth_turn(turn, gap, same, P, values, columns, xp)
         exact = exact | smooth
     doubt = same & ~eye & ~both & ~exact & ~known
     still = (same & ~zero & ~exact) | both | known
@@ -567,14 +575,14 @@ def eigh_turn(
     return Turns(gw, turn, largest_abs(turn, (-2, -1), xp), largest_abs(gV, (-2, -1), xp))
 
 
-def eigvalsh_of_lower(g: RawArray, x: RawArray, xp: Namespace) -> Any:
+def eigvalsh_vjp_lower(g: RawArray, x: RawArray, xp: Namespace) -> Any:
     """Return the lower triangle of G + G^H with half its diagonal, and 0 in the upper triangle, with
     G = ``V @ diag(g) @ V^H`` and V the eigenvectors.
     """
-    return to_lower(eigvalsh(g, x, xp), xp)
+    return to_lower(eigvalsh_vjp(g, x, xp), xp)
 
 
-def eigvalsh(g: RawArray, x: RawArray, xp: Namespace) -> Any:
+def eigvalsh_vjp(g: RawArray, x: RawArray, xp: Namespace) -> Any:
     """Return the cotangent of a Hermitian matrix x, ``V @ diag(g) @ V^H``, with V the eigenvectors."""
     values, vectors = remembered("eigh", x) or xp.linalg.eigh(x)
     return symmetric((vectors * beside_values(g, values)[..., None, :]) @ adjoint(vectors, xp), xp)
@@ -597,7 +605,7 @@ def eig_vjp(
         lengths = xp.real(xp.sum(diagonal_part(P, xp), axis=-2))
         turn = P - (back @ eigenvectors) * lengths[..., None, :]
         gap = conjugate(eigenvalues[..., None, :] - eigenvalues[..., :, None], xp)
-        same = xp.abs(gap) <= rounding(eigenvalues, xp)
+        same = xp.abs(gap) <= rounding_bound(eigenvalues, xp)
         doubt = same & ~on_diagonal(gap, xp)
         if values is not None:
             every, sizes = (-2, -1), largest_abs(values, -1, xp)[..., None]
@@ -613,18 +621,18 @@ def eig_vjp(
             near = (xp.abs(gap) <= size * half_the_digits(P)) & ~on_diagonal(gap, xp)
             doubt = doubt | ((noise > digits * THREE_DIGITS) & near)
             if unread:
-                idle = unused(unread[0], unread[1:], (vectors,), xp)
+                idle = unused_values(unread[0], unread[1:], (vectors,), xp)
                 doubt = doubt & ~(idle & xp.matrix_transpose(idle))
         if values is None:
             # Vectors of coinciding values need not be orthonormal, so any use of them is in doubt.
             small = largest_abs(vectors, (-2, -1), xp) * half_the_digits(P)
-            used = ~below(largest_abs(xp.where(same, P, 0.0), -2, xp), small)
+            used = ~is_negligible(largest_abs(xp.where(same, P, 0.0), -2, xp), small)
             doubt = doubt & (used | xp.matrix_transpose(used))
         inner = inner + quotient(turn, gap, same, doubt, xp)
     return (xp.solve_again(eigenvectors, inner @ back, adjoint=True),)
 
 
-def eigvals(g: RawArray, x: RawArray, xp: Namespace) -> Any:
+def eigvals_vjp(g: RawArray, x: RawArray, xp: Namespace) -> Any:
     """Return ``V^-H @ diag(g) @ V^H``, with V the eigenvectors."""
     values, vectors = xp.linalg.eig(x)
     inner = beside_values(g, values)[..., :, None] * adjoint(vectors, xp)

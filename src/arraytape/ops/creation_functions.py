@@ -26,7 +26,7 @@ from .._storage.storage import (
 from .._util.attach import attach_method
 from .._util.container_kinds import KINDS
 from .._util.errors import describe, explain, failure, raise_documented, see, short_repr, user_line
-from .data_type_functions import astype, no_dtype, placed
+from .data_type_functions import astype, move_if_needed, no_dtype
 from .elementwise_functions import floor, positive
 from .manipulation_functions import broadcast_arrays, broadcast_to, reshape, stack
 from .searching_functions import where
@@ -76,7 +76,7 @@ def asarray(
     Derivative: casts, moves and copies of Arrays are recorded, also for Arrays in a sequence.
     """
     if copy is not None and type(copy) is not bool:
-        copy = truth("asarray", copy)
+        copy = copy_as_bool("asarray", copy)
     if isinstance(obj, Array):
         return recast(obj, dtype, device, copy)
     if isinstance(obj, list | tuple) and (first := first_array(obj)) is not None:
@@ -120,9 +120,9 @@ def asarray(
 
 
 def by_protocol(obj: Any) -> Any:
-    """Convert an object of another library: a dataframe to an array or list, DLPack data to an Array.
+    """Convert an object of a library without a storage, for ``asarray``; return None if it cannot be.
 
-    Return None for all other objects.
+    A dataframe becomes an array or a list, an array with ``__dlpack__`` an Array.
     """
     if (kind := KINDS[type(obj)]) is not None and kind.as_array is not None:
         return kind.as_array(obj)
@@ -130,9 +130,10 @@ def by_protocol(obj: Any) -> Any:
 
 
 def by_dlpack(obj: Any) -> Array | None:
-    """Return an object of another library as an Array that shares its memory; None without DLPack.
+    """Return an array of another library as an Array that shares its memory, through DLPack.
 
-    If the library does not share the data, raise its BufferError or RuntimeError with a message.
+    Return None if the object has no method ``__dlpack__``, or its data no form in DLPack.  If the
+    library refuses to share the data, raise its BufferError or RuntimeError with a message.
     """
     if not hasattr(type(obj), "__dlpack__") or isinstance(obj, np.ndarray):
         return None
@@ -144,8 +145,8 @@ def by_dlpack(obj: Any) -> Array | None:
         return None
 
 
-def truth(name: str, copy: Any) -> bool:
-    """Return the truth value of ``copy``, which may be any object that has one, as in NumPy."""
+def copy_as_bool(name: str, copy: Any) -> bool:
+    """Return the argument ``copy`` of the function ``name`` as a bool; NumPy, too, takes any object."""
     try:
         return bool(copy)
     except Exception as error:
@@ -153,8 +154,8 @@ def truth(name: str, copy: Any) -> bool:
 
 
 def recast(x: Array, dtype: DType, device: Device, copy: bool | None) -> Array:
-    """Return ``asarray`` of an Array: the Array itself, a recorded copy, or a recorded cast."""
-    x, came = placed(x, device)
+    """Return ``asarray(x, ...)`` for an Array x: x itself, or a recorded copy, cast or move."""
+    x, came = move_if_needed(x, device)
     if came and copy is False:
         raise ValueError(
             f"asarray: {describe(x)} needs a copy on {short_repr(device)}, and copy=False "
@@ -175,14 +176,14 @@ def recast(x: Array, dtype: DType, device: Device, copy: bool | None) -> Array:
 
 
 def copied(x: Array) -> Array:
-    """Return a recorded copy with the memory layout of x."""
+    """Return a writable copy of x, which tapes record, with the memory layout of x."""
     _, data = current(x)
     copy = wrap(storage_of(data).copy(data)) if data.dtype.kind == "b" else positive(x)
     copy._state &= ~SCALAR
     return lay_out_like(copy, x)
 
 
-# The names of the positional arguments of ``made``, for messages.
+# The names of the positional arguments of ``create_array``, for messages.
 PARAMETERS = {
     "arange": ("start", "stop", "step"),
     "empty": ("shape",),
@@ -194,8 +195,11 @@ PARAMETERS = {
 }
 
 
-def made(name: str, *arguments: Any, device: Device = None, **keywords: Any) -> Array:
-    """Return a new Array from the creation function ``name`` of the device's library."""
+def create_array(name: str, *arguments: Any, device: Device = None, **keywords: Any) -> Array:
+    """Return a new Array, made by a creation function of the array library that serves ``device``.
+
+    name : the function, such as "zeros".  arguments, keywords : its arguments, apart from the device.
+    """
     device = DEFAULT[0] if device is None else device
     storage = storage_at(device)
     try:
@@ -216,46 +220,46 @@ def made(name: str, *arguments: Any, device: Device = None, **keywords: Any) -> 
 @composite(takes="any", gives=("given", "default"), creates=True)
 def zeros(shape: int | tuple[int, ...], *, dtype: DType = None, device: Device = None) -> Array:
     """Make an array of zeros."""
-    return made("zeros", shape, dtype=dtype, device=device)
+    return create_array("zeros", shape, dtype=dtype, device=device)
 
 
 @composite(takes="any", gives=("given", "default"), creates=True)
 def ones(shape: int | tuple[int, ...], *, dtype: DType = None, device: Device = None) -> Array:
     """Make an array of ones."""
-    return made("ones", shape, dtype=dtype, device=device)
+    return create_array("ones", shape, dtype=dtype, device=device)
 
 
 @composite(takes="any", gives=("given", "default"), creates=True)
 def empty(shape: int | tuple[int, ...], *, dtype: DType = None, device: Device = None) -> Array:
     """Make an array without setting its elements, whose values are arbitrary."""
-    return made("empty", shape, dtype=dtype, device=device)
+    return create_array("empty", shape, dtype=dtype, device=device)
 
 
 @composite(takes="any", gives=("x", "like"), creates=True, signature="()->()", linear_in=("x",))
 def zeros_like(x: Array, /, *, dtype: DType = None, device: Device = None) -> Array:
     """Make an array of zeros in the shape of x."""
-    return like(x, "zeros", dtype, device)
+    return make_like(x, "zeros", dtype, device)
 
 
 @composite(takes="any", gives=("x", "like"), creates=True, signature="()->()")
 def ones_like(x: Array, /, *, dtype: DType = None, device: Device = None) -> Array:
     """Make an array of ones in the shape of x."""
-    return like(x, "ones", dtype, device)
+    return make_like(x, "ones", dtype, device)
 
 
 @composite(takes="any", gives=("x", "like"), creates=True, signature="()->()")
 def empty_like(x: Array, /, *, dtype: DType = None, device: Device = None) -> Array:
     """Make an array in the shape of x without setting its elements, whose values are arbitrary."""
-    return like(x, "empty", dtype, device)
+    return make_like(x, "empty", dtype, device)
 
 
-def like(x: Array, name: str, dtype: DType, device: Device) -> Array:
+def make_like(x: Array, name: str, dtype: DType, device: Device) -> Array:
     """Make an array with the shape of x, and with its dtype and device unless others are given.
 
     name : the creation function, "zeros", "ones" or "empty".
     """
     dtype = x.dtype if dtype is None else dtype
-    new = made(name, x.shape, dtype=dtype, device=x.device if device is None else device)
+    new = create_array(name, x.shape, dtype=dtype, device=x.device if device is None else device)
     return lay_out_like(new, x)
 
 
@@ -292,7 +296,7 @@ def arange(
         When step is 0.
     """
     first, last = (0, start) if stop is None else (start, stop)
-    return made("arange", first, last, step, dtype=dtype, device=device)
+    return create_array("arange", first, last, step, dtype=dtype, device=device)
 
 
 @composite(creates=True)
@@ -341,11 +345,13 @@ def linspace(
     the standard, but works as in NumPy.
     """
     if not (isinstance(start, Array) or isinstance(stop, Array)):
-        return made("linspace", start, stop, num, dtype=dtype, endpoint=endpoint, device=device)
+        return create_array(
+            "linspace", start, stop, num, dtype=dtype, endpoint=endpoint, device=device
+        )
     num = number_of_values(num)
     if device is None:
         device = (start if isinstance(start, Array) else stop).device  # type: ignore[union-attr]
-    steps = made("arange", num, device=device, dtype=np.dtype("float64"))
+    steps = create_array("arange", num, device=device, dtype=np.dtype("float64"))
     wide = np.result_type(*(getattr(x, "dtype", type(x)) for x in (start, stop)), np.float64)
     start, stop = (asarray(x, dtype=wide, device=device) for x in (start, stop))
     steps = reshape(steps, (num, *(1,) * max(start.ndim, stop.ndim)))
@@ -397,7 +403,7 @@ def full(
     Derivative: the gradient of fill_value, if it is an Array, is the sum of the gradient of the result.
     """
     if not isinstance(fill_value, Array):
-        return made("full", shape, fill_value, dtype=dtype, device=device)
+        return create_array("full", shape, fill_value, dtype=dtype, device=device)
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     filled = asarray(broadcast_to(fill_value, shape), copy=True, device=device)
     return filled if dtype is None else astype(filled, dtype, copy=False)
@@ -504,7 +510,10 @@ def from_dlpack(x: Any, /, *, device: Device = None, copy: bool | None = None) -
 
 
 def dlpack_storage(x: Any) -> Storage:
-    """Return the storage that can share memory with x, an array: by its type, else its device type."""
+    """Return the storage that can share memory with x, an array with ``__dlpack_device__``.
+
+    It is the storage of the type of x, if there is one, else the first for x's kind of device.
+    """
     home = STORAGES.get(type(x))
     if home is not None:
         return home
@@ -538,10 +547,11 @@ def eye(
         Of shape (n_rows, n_cols).  Its dtype is ``dtype`` if given, else float64.
     """
     dtype = np.dtype("float64") if dtype is None else dtype
-    return made("eye", n_rows, n_cols, k=k, dtype=dtype, device=device)
+    return create_array("eye", n_rows, n_cols, k=k, dtype=dtype, device=device)
 
 
 def _triangle(x: Array, k: int, upper: bool) -> Array:
+    """Return ``triu(x, k=k)`` if ``upper``, else ``tril(x, k=k)``."""
     if x.ndim < 2:
         raise ValueError(
             f"{'triu' if upper else 'tril'}: needs matrices, got {describe(x)} [at {user_line()}]"
@@ -612,6 +622,6 @@ def to_device(x: Array, device: Hashable, /, *, stream: Any = None) -> Array:
         When there is no such device.
     """
     try:
-        return placed(x, device)[0]
+        return move_if_needed(x, device)[0]
     except ValueError as error:
         raise explain("to_device", error, x=x, device=device) from error

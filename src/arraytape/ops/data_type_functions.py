@@ -36,7 +36,7 @@ def cast(x: Array, /, dtype: npt.DTypeLike) -> Array:
     """Copy x with another dtype."""
 
 
-def _back(g, source):
+def _moved_vjp(g, source):
     """Return g, moved to the device of x."""
     # The rule has no parameter xp, the namespace for g's array library, because x may be of another
     # library.
@@ -45,7 +45,7 @@ def _back(g, source):
 
 @linear(
     moves=True,
-    transpose=_back,
+    transpose=_moved_vjp,
     saves={"source": lambda x, storage: storage.device(x)},
     samples=(sample((3, 4), device="cpu"),),
     origin="inner",
@@ -55,8 +55,11 @@ def moved(x: Array, /, device: Hashable) -> Array:
     """Copy x to another device."""
 
 
-def placed(x: Array, device: Device) -> tuple[Array, bool]:
-    """Return x on a device, and True if x had to be moved.  device : None for the present device."""
+def move_if_needed(x: Array, device: Device) -> tuple[Array, bool]:
+    """Return x on ``device``, as a recorded copy if x lies elsewhere, and True if it was moved.
+
+    device : None for the device on which x lies.
+    """
     if type(x) is not Array:
         x = x._snapshot()
     if device is None:
@@ -104,7 +107,7 @@ def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: Device = Non
     if not is_known(target):
         raise no_dtype("astype", target)
     target = plain(target)
-    x, came = placed(x, device)
+    x, came = move_if_needed(x, device)
     _, data = current(x)
     if target == data.dtype and (came or not copy):
         return x

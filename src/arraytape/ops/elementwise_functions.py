@@ -28,39 +28,40 @@ from .._record.op_facts import hull
 from .._storage.storage import COMPLEX, conjugate, is_complex
 from .._util.array_types import Namespace, RawArray
 
+# Intervals from which generated tests draw operands, for functions that are not defined everywhere.
 POSITIVE = (0.1, 4.0)
 UNIT = (-0.9, 0.9)
 NUMBER = (int, float, complex)
-LOG2 = 0.6931471805599453
+LOG2 = 0.6931471805599453  # the natural logarithm of 2
 
 
 # --- smooth ---------------------------------------------------------------------------------
 def _half_circle(x: RawArray, xp: Namespace) -> Any:
-    """Return ``sqrt(1 - x ** 2)``, for complex x on the correct side of the branch cuts.
+    """Return ``sqrt(1 - x ** 2)``, for complex x on the same side of the branch cuts as x.
 
-    On a cut, the sign of a zero imaginary part shows the side of x.  Subtracting -1.0 keeps the sign of
-    the zero, adding 1.0 does not.
+    On a cut, the sign of a zero imaginary part shows the side of x.  Subtracting -1.0 keeps this sign,
+    adding 1.0 does not.
     """
     return xp.sqrt(-(x - 1.0) * (x - -1.0) if is_complex(x) else _one_less_square(x, xp))
 
 
 def _one_less_square(x: RawArray, xp: Namespace) -> Any:
-    """Return ``1 - x ** 2`` for real x, without loss of digits.
+    """Return ``1 - x ** 2`` for real x, so that neither the value nor its derivative loses digits.
 
     The product (1 - x) (1 + x) is precise near 1, the difference 1 - x * x has a precise derivative near
-    0.  At 1 the difference is used, since the derivative of the product may become NaN when multiplied
-    by infinity.
+    0.  At exactly 1 the difference is used, since there the derivative of the product may become NaN
+    when it is multiplied by infinity.
     """
     square = x * x
     return xp.where((square < 0.25) | (square == 1.0), 1.0 - square, (1.0 - x) * (1.0 + x))
 
 
-def _atanh(t: RawArray, x: RawArray, xp: Namespace) -> Any:
+def _atanh_rule(t: RawArray, x: RawArray, xp: Namespace) -> Any:
     """Return ``t / (1 - x ** 2)``."""
     return t / (1.0 - x * x if is_complex(x) else _one_less_square(x, xp))
 
 
-def _acos(t: RawArray, x: RawArray, xp: Namespace) -> Any:
+def _acos_rule(t: RawArray, x: RawArray, xp: Namespace) -> Any:
     """Return ``-t / sqrt(1 - x ** 2)``, on the same side of the branch cuts as x."""
     return -t / _half_circle(x, xp)
 
@@ -70,12 +71,12 @@ def _hypotenuse(x: RawArray, xp: Namespace) -> Any:
     return xp.sqrt(x * x - -1.0) if is_complex(x) else xp.hypot(x, 1.0)
 
 
-def _asinh(t: RawArray, x: RawArray, xp: Namespace) -> Any:
+def _asinh_rule(t: RawArray, x: RawArray, xp: Namespace) -> Any:
     """Return ``t / sqrt(1 + x ** 2)``."""
     return t / _hypotenuse(x, xp)
 
 
-def _atan(t: RawArray, x: RawArray, xp: Namespace) -> Any:
+def _atan_rule(t: RawArray, x: RawArray, xp: Namespace) -> Any:
     """Return ``t / (1 + x ** 2)``."""
     if is_complex(x):
         return t / (1.0 + x * x)
@@ -83,14 +84,14 @@ def _atan(t: RawArray, x: RawArray, xp: Namespace) -> Any:
     return t / h / h
 
 
-def _asin(t: RawArray, x: RawArray, xp: Namespace) -> Any:
+def _asin_rule(t: RawArray, x: RawArray, xp: Namespace) -> Any:
     """Return ``t / sqrt(1 - x ** 2)``, on the same side of the branch cuts as x."""
     return t / _half_circle(x, xp)
 
 
 acos = elementwise(
     "acos",
-    _acos,
+    _acos_rule,
     domain=UNIT,
     doc="Compute the inverse cosine of each element, in radians from 0 to pi.",
 )
@@ -102,16 +103,20 @@ acosh = elementwise(
 )
 asin = elementwise(
     "asin",
-    _asin,
+    _asin_rule,
     domain=UNIT,
     doc="Compute the inverse sine of each element, in radians from -pi/2 to pi/2.",
 )
-asinh = elementwise("asinh", _asinh, doc="Compute the inverse hyperbolic sine of each element.")
+asinh = elementwise(
+    "asinh", _asinh_rule, doc="Compute the inverse hyperbolic sine of each element."
+)
 atan = elementwise(
-    "atan", _atan, doc="Compute the inverse tangent of each element, in radians from -pi/2 to pi/2."
+    "atan",
+    _atan_rule,
+    doc="Compute the inverse tangent of each element, in radians from -pi/2 to pi/2.",
 )
 atanh = elementwise(
-    "atanh", _atanh, domain=UNIT, doc="Compute the inverse hyperbolic tangent of each element."
+    "atanh", _atanh_rule, domain=UNIT, doc="Compute the inverse hyperbolic tangent of each element."
 )
 cos = elementwise(
     "cos", lambda t, x, xp: -t * xp.sin(x), doc="Compute the cosine of each element, in radians."
@@ -271,7 +276,7 @@ divide = elementwise(
 )
 
 
-def _base(t, x1, x2, xp):
+def _pow_rule_x1(t, x1, x2, xp):
     """Return ``t * x2 * x1 ** (x2 - 1)``, 0 where x2 is 0."""
     # The derivative of x ** 0 is 0, also at x = 0, where 0 * x ** -1 would be NaN.
     if isinstance(x2, NUMBER):
@@ -281,7 +286,7 @@ def _base(t, x1, x2, xp):
     return t * xp.power_derivative(x1, in_floats(x2, xp), 1, 0)
 
 
-def _exponent(t, x1, x2, y, xp):
+def _pow_rule_x2(t, x1, x2, y, xp):
     """Return ``t * y * xp.log(x1)``, 0 where x1 is 0 and x2 is not negative."""
     # The derivative of 0 ** x2 with respect to x2 is the limit 0 for x2 > 0, where y * log(0) would be
     # NaN.
@@ -296,14 +301,14 @@ def _exponent(t, x1, x2, y, xp):
 
 
 def in_floats(x, xp):
-    """Return x, converted to float64 if it has integers, which would overflow in power_derivative."""
+    """Return an operand of power_derivative, cast from integers, which could overflow, to float64."""
     return x if x.dtype.kind in "fc" else xp.astype(x, xp.float64)
 
 
 pow = elementwise(
     "pow",
-    _base,
-    _exponent,
+    _pow_rule_x1,
+    _pow_rule_x2,
     domain=(0.3, 3),
     convert=False,
     cusped=lambda kept: not is_whole(kept("x2")),
@@ -322,14 +327,18 @@ def is_whole(exponent):
     return isinstance(exponent, int | float) and float(exponent).is_integer()
 
 
-def _once_more_by_base(g, x1, x2, order1, order2, shape, xp):
-    """Return g times the conjugated derivative of order1 + 1 and order2, summed over broadcast axes."""
+def _power_derivative_vjp_x1(g, x1, x2, order1, order2, shape, xp):
+    """Return g times the conjugate of pow's derivative of orders (order1 + 1, order2), summed over
+    broadcast axes.
+    """
     slope = xp.power_derivative(x1, x2, order1 + 1, order2)
     return sum_to(g * conjugate(slope, xp), shape, xp)
 
 
-def _once_more_by_exponent(g, x1, x2, order1, order2, shape, xp):
-    """Return g times the conjugated derivative of order1 and order2 + 1, summed over broadcast axes."""
+def _power_derivative_vjp_x2(g, x1, x2, order1, order2, shape, xp):
+    """Return g times the conjugate of pow's derivative of orders (order1, order2 + 1), summed over
+    broadcast axes.
+    """
     slope = xp.power_derivative(x1, x2, order1, order2 + 1)
     return sum_to(g * conjugate(slope, xp), shape, xp)
 
@@ -338,8 +347,8 @@ def _once_more_by_exponent(g, x1, x2, order1, order2, shape, xp):
 # lose terms where a factor is 0.  For example, the derivative of y * x ** (y - 1) with respect to y at y
 # = 0 is 1 / x.
 @primitive(
-    _once_more_by_base,
-    _once_more_by_exponent,
+    _power_derivative_vjp_x1,
+    _power_derivative_vjp_x2,
     domain=(0.3, 3),
     samples=(
         sample((3, 4), (3, 4), order1=1, order2=0),
@@ -355,20 +364,20 @@ def power_derivative(x1: Array, x2: Array, /, order1: int, order2: int) -> Array
     """Compute derivatives of pow: order1 times with respect to x1, order2 times with respect to x2."""
 
 
-def _ordinate(t, x1, x2, xp):
+def _atan2_rule_x1(t, x1, x2, xp):
     """Return ``t * x2 / (x1**2 + x2**2)``, 0 where both are 0."""
-    return t * _over(x2, x1, x2, xp)
+    return t * _over_squared_norm(x2, x1, x2, xp)
 
 
-def _abscissa(t, x1, x2, xp):
+def _atan2_rule_x2(t, x1, x2, xp):
     """Return ``-t * x1 / (x1**2 + x2**2)``, 0 where both are 0."""
-    return -t * _over(x1, x1, x2, xp)
+    return -t * _over_squared_norm(x1, x1, x2, xp)
 
 
 atan2 = elementwise(
     "atan2",
-    _ordinate,
-    _abscissa,
+    _atan2_rule_x1,
+    _atan2_rule_x2,
     domain=(0.3, 3),
     cusped=True,
     doc="""Compute the angle of the point (x2, x1), element by element, in radians from -pi to pi.
@@ -377,20 +386,20 @@ Both derivatives are 0 where x1 and x2 are 0; second derivatives are NaN there."
 )
 
 
-def _first_leg(t, x1, y, xp):
+def _hypot_rule_x1(t, x1, y, xp):
     """Return ``t * x1 / y``, 0 where y, the result, is 0."""
-    return t * _share(x1, y, xp)
+    return t * _over_norm(x1, y, xp)
 
 
-def _second_leg(t, x2, y, xp):
+def _hypot_rule_x2(t, x2, y, xp):
     """Return ``t * x2 / y``, 0 where y, the result, is 0."""
-    return t * _share(x2, y, xp)
+    return t * _over_norm(x2, y, xp)
 
 
 hypot = elementwise(
     "hypot",
-    _first_leg,
-    _second_leg,
+    _hypot_rule_x1,
+    _hypot_rule_x2,
     domain=(0.3, 3),
     cusped=True,
     doc="""Compute the square root of x1**2 + x2**2, element by element, without overflow.
@@ -400,40 +409,40 @@ Both derivatives are 0 where x1 and x2 are 0; second derivatives are NaN there."
 )
 
 
-def _share_of_first(t, x1, x2, xp):
+def _logaddexp_rule_x1(t, x1, x2, xp):
     """Return ``t / (1 + xp.exp(x2 - x1))``."""
-    return t * _weight(x1, x2, xp)
+    return t * _exp_share(x1, x2, xp)
 
 
-def _share_of_second(t, x1, x2, xp):
+def _logaddexp_rule_x2(t, x1, x2, xp):
     """Return ``t / (1 + xp.exp(x1 - x2))``."""
-    return t * _weight(x2, x1, xp)
+    return t * _exp_share(x2, x1, xp)
 
 
 logaddexp = elementwise(
     "logaddexp",
-    _share_of_first,
-    _share_of_second,
+    _logaddexp_rule_x1,
+    _logaddexp_rule_x2,
     doc="""Compute the logarithm of exp(x1) + exp(x2), element by element, without overflow.
 
 If one operand is inf, it gets the whole gradient; two such operands share the gradient evenly.""",
 )
 
 
-def _share_of_first_power(t, x1, x2, xp):
+def _logaddexp2_rule_x1(t, x1, x2, xp):
     """Return ``t / (1 + 2 ** (x2 - x1))``."""
-    return t * _weight(x1, x2, xp, LOG2)
+    return t * _exp_share(x1, x2, xp, LOG2)
 
 
-def _share_of_second_power(t, x1, x2, xp):
+def _logaddexp2_rule_x2(t, x1, x2, xp):
     """Return ``t / (1 + 2 ** (x1 - x2))``."""
-    return t * _weight(x2, x1, xp, LOG2)
+    return t * _exp_share(x2, x1, xp, LOG2)
 
 
 logaddexp2 = elementwise(
     "logaddexp2",
-    _share_of_first_power,
-    _share_of_second_power,
+    _logaddexp2_rule_x1,
+    _logaddexp2_rule_x2,
     doc="""Compute the logarithm to base 2 of 2 ** x1 + 2 ** x2, element by element, without overflow.
 
 If one operand is inf, it gets the whole gradient; two such operands share the gradient evenly.""",
@@ -441,12 +450,14 @@ If one operand is inf, it gets the whole gradient; two such operands share the g
 )
 
 
-def _weight(x, other, xp, scale=None):
+def _exp_share(x, other, xp, scale=None):
     """Return ``exp(x) / (exp(x) + exp(other))``, without overflow of exp, also in later derivatives.
 
     The result is computed from the difference of x and other.  For large numbers
     exp(x - logaddexp(x, other)) would have no correct digits, because the result of logaddexp is
-    rounded.  scale : the logarithm of the base, unless the base is e.
+    rounded.
+
+    scale : for another base than e, the natural logarithm of the base.
     """
     both = (x == other) & (x == math.inf)  # each gets 1 / 2, where inf - inf would be NaN
     gap = xp.where(both, 0.0, other - x)
@@ -456,26 +467,29 @@ def _weight(x, other, xp, scale=None):
     return xp.where(greater, power, 1.0) / (1.0 + power)
 
 
-def _over(part, x1, x2, xp):
-    """Return ``part / (x1 ** 2 + x2 ** 2)``, or 0 where both are 0; hypot avoids overflow of squares."""
+def _over_squared_norm(part, x1, x2, xp):
+    """Return ``part / (x1 ** 2 + x2 ** 2)``, or 0 where x1 and x2 are 0; the squares do not overflow."""
     r = xp.hypot(x1, x2)
     zero = r == 0
     safe = xp.where(zero, 1.0, r)
     return flat_at_tip(zero, part / safe / safe, r, xp)
 
 
-def _share(leg, y, xp):
-    """Return ``leg / y``, or 0 where y is 0."""
+def _over_norm(leg, y, xp):
+    """Return ``leg / y``, the derivative of y = hypot with respect to a leg, or 0 where y is 0."""
     zero = y == 0
     return flat_at_tip(zero, leg / xp.where(zero, 1.0, y), y, xp)
 
 
 def flat_at_tip(zero, slope, radius, xp):
-    """Return ``slope``, a derivative, but 0 where ``zero``: at the tip of a cone, where ``radius`` is 0.
+    """Return ``slope``, the derivative of a function such as hypot, but 0 at the tip of its cone.
 
     Near the tip second derivatives are unbounded, so the derivative of the returned 0 has to be NaN.
     For this the 0 is computed as ``sqrt(radius)``.  The derivative of the root, infinity, times that of
     the radius, 0, is NaN.
+
+    zero : True at the tip.  radius : an array that is 0 there, with a derivative of 0, such as hypot's
+    result.
     """
     return xp.where(zero, xp.sqrt(radius), slope)
 
@@ -485,12 +499,12 @@ def flat_at_tip(zero, slope, radius, xp):
 # NaN is also the result.  The rules use ``where``, not a product with 0, so that an infinite t does not
 # become NaN.  ``lost`` is True where x2 is the result.  ``tie`` is True where x1 equals x2, and None if
 # they are equal nowhere.
-def _to_first(t, lost, tie, xp):
+def _extremum_rule_x1(t, lost, tie, xp):
     """Return t where x1 is the result, t / 2 where x1 equals x2, else 0."""
     return xp.where(lost, 0.0, t if tie is None else xp.where(tie, t * 0.5, t))
 
 
-def _to_second(t, lost, tie, xp):
+def _extremum_rule_x2(t, lost, tie, xp):
     """Return t where x2 is the result, t / 2 where x1 equals x2, else 0."""
     return xp.where(lost, t, 0.0 if tie is None else xp.where(tie, t * 0.5, 0.0))
 
@@ -503,7 +517,8 @@ def _lost_to_greater(x1, x2):
     return x1 < x2 if nan is False or nan is False_ else (x1 < x2) | nan
 
 
-def _tie(x1, x2, storage):
+def _tie_mask(x1, x2, storage):
+    """Return True where x1 equals x2, or None if they are equal nowhere."""
     return storage.unless_none(x1 == x2)
 
 
@@ -516,9 +531,9 @@ def _lost_to_less(x1, x2):
 OF_TWO: Any = {"selects": True, "takes": "ordered", "gives": "promoted", "correctly_rounded": True}
 maximum = elementwise(
     "maximum",
-    _to_first,
-    _to_second,
-    saves={"lost": _lost_to_greater, "tie": _tie},
+    _extremum_rule_x1,
+    _extremum_rule_x2,
+    saves={"lost": _lost_to_greater, "tie": _tie_mask},
     doc="""Return the greater of x1 and x2, element by element; NaN where either is NaN.
 
 Where the operands tie, they share the gradient evenly, so that maximum(x, x) has gradient 1.  An
@@ -529,9 +544,9 @@ exactly 0, even where the derivative of the function that computed it is infinit
 )
 minimum = elementwise(
     "minimum",
-    _to_first,
-    _to_second,
-    saves={"lost": _lost_to_less, "tie": _tie},
+    _extremum_rule_x1,
+    _extremum_rule_x2,
+    saves={"lost": _lost_to_less, "tie": _tie_mask},
     doc="""Return the lesser of x1 and x2, element by element; NaN where either is NaN.
 
 Where the operands tie, they share the gradient evenly, so that minimum(x, x) has gradient 1.  An
@@ -602,7 +617,7 @@ cube_root = elementwise(
 )
 
 
-def _whole_quotient(t, x1, x2, xp):
+def _truncated_remainder_rule_x2(t, x1, x2, xp):
     """Return ``-t * xp.trunc(x1 / x2)``."""
     # Computed by floor_divide, because x1 / x2 may be rounded up to the next integer before trunc.
     quotient = xp.floor_divide(xp.abs(x1), xp.abs(x2))
@@ -612,7 +627,7 @@ def _whole_quotient(t, x1, x2, xp):
 truncated_remainder = elementwise(
     "truncated_remainder",
     identity_rule,
-    _whole_quotient,
+    _truncated_remainder_rule_x2,
     domain=(0.6, 4),
     samples=(sample((3, 4), (3, 4)), sample((3, 1), (4,))),
     continuous=False,
@@ -623,23 +638,23 @@ truncated_remainder = elementwise(
 )
 
 
-def _root_of_variance(t, y, xp):
+def _root_of_variance_rule(t, y, xp):
     """Return ``t / (2 * y)``, 0 where y is 0."""
     return t * flat_at_tip(y == 0, 0.5 / xp.where(y == 0, 1.0, y), y, xp)
 
 
 root_of_variance = elementwise(
-    "root_of_variance", _root_of_variance, domain=POSITIVE, cusped=True, origin="inner"
+    "root_of_variance", _root_of_variance_rule, domain=POSITIVE, cusped=True, origin="inner"
 )
 
 
-def _next_sinc_derivative(g, x, order, xp):
+def _sinc_derivative_vjp(g, x, order, xp):
     """Return ``g * xp.conj(xp.sinc_derivative(x, order + 1))``."""
     return g * conjugate(xp.sinc_derivative(x, order + 1), xp)
 
 
 @primitive(
-    _next_sinc_derivative,
+    _sinc_derivative_vjp,
     samples=(sample((3, 4), order=0), sample((), order=1), sample((3,), order=2)),
     continuous=True,
     origin="inner",
@@ -650,7 +665,7 @@ def sinc_derivative(x: Array, /, order: int) -> Array:
 
 
 # --- functions that are not holomorphic: rules for real and complex data differ --------------------
-def _modulus(g, x, xp):
+def _abs_vjp(g, x, xp):
     """Return ``g * xp.sign(x)``."""
     if not is_complex(x):
         return g * xp.sign(x)
@@ -658,7 +673,7 @@ def _modulus(g, x, xp):
 
 
 @primitive(
-    _modulus,
+    _abs_vjp,
     cusped=lambda kept: is_complex(kept("x")),
     samples=(sample((3, 4)), sample(()), sample((0, 3))),
     continuous=True,
@@ -692,7 +707,7 @@ def conj(x: Array, /) -> Array:
     """Compute the complex conjugate of each element: for real data, a copy."""
 
 
-def _imag(g, dtype, xp):
+def _imag_part_vjp(g, dtype, xp):
     """Return ``1j * g`` for complex x, and 0 for real x."""
     return g * 1j if xp.isdtype(dtype, COMPLEX) else xp.zeros_like(g)
 
@@ -711,7 +726,7 @@ def real_part(x: Array, /) -> Array:
 
 
 @primitive(
-    _imag,
+    _imag_part_vjp,
     linear_in=("x",),
     samples=(sample((3, 4)), sample(())),
     continuous=True,
@@ -724,7 +739,7 @@ def imag_part(x: Array, /) -> Array:
 
 
 def as_immutable(y: Array, x: Array) -> Array:
-    """Make y immutable if x is, and return y.  In NumPy a part of a scalar is a scalar, too."""
+    """Return y, made immutable if x is: in NumPy, the real part of a scalar is a scalar, too."""
     y._state |= x._state & SCALAR
     return y
 
@@ -766,7 +781,7 @@ def imag(x: Array, /) -> Array:
     return as_immutable(imag_part(x), x) if seen is None else seen
 
 
-def _sign(g, x, y, xp):
+def _sign_vjp(g, x, y, xp):
     """Return 0 for real data; for complex data ``(g - y * xp.real(xp.conj(y) * g)) / xp.abs(x)``,
     but 0 at x = 0; y is the result.
     """
@@ -780,7 +795,7 @@ def _sign(g, x, y, xp):
 
 
 @primitive(
-    _sign,
+    _sign_vjp,
     samples=(sample((3, 4)), sample(())),
     takes="numeric",
     gives=("x", "x"),
@@ -791,7 +806,7 @@ def sign(x: Array, /) -> Array:
     """Compute the sign of each element: -1, 0 or 1; for complex x, x / abs(x), or 0 at 0."""
 
 
-def _within(g, x, min, max, shape, xp):
+def _clip_vjp_x(g, x, min, max, shape, xp):
     """Return g where x is within the bounds, else 0, summed over broadcast axes."""
     inside = xp.ones_like(x, dtype=xp.bool)
     inside = inside if min is None else inside & (x >= min)
@@ -799,22 +814,22 @@ def _within(g, x, min, max, shape, xp):
     return sum_to(xp.where(inside, g, 0.0), shape, xp)
 
 
-def _below(g, x, min, max, shape, xp):
+def _clip_vjp_min(g, x, min, max, shape, xp):
     """Return g where x is less than min and min is the result, else 0, summed over broadcast axes."""
     taken = (x < min) if max is None else (x < min) & (min <= max)
     return sum_to(xp.where(taken, g, 0.0), shape, xp)
 
 
-def _above(g, x, min, max, shape, xp):
+def _clip_vjp_max(g, x, min, max, shape, xp):
     """Return g where x or min is greater than max, else 0, summed over broadcast axes."""
     taken = (x > max) if min is None else (x > max) | (min > max)
     return sum_to(xp.where(taken, g, 0.0), shape, xp)
 
 
 @primitive(
-    _within,
-    _below,
-    _above,
+    _clip_vjp_x,
+    _clip_vjp_min,
+    _clip_vjp_max,
     selects=True,
     samples=(
         sample((3, 4), -0.5, 0.7),

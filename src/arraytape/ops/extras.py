@@ -1,4 +1,7 @@
-"""Functions beyond the standard that NumPy users and other libraries expect in a namespace."""
+"""Functions beyond the standard that NumPy users and other libraries expect: median, einsum, pad, ...
+
+All consist of other ops, so that they are differentiable without rules of their own.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from .._storage.storage import KNOWN, storage_for, storage_of
 from .._util.errors import describe, describes_array, user_line
 from . import data_type_functions, elementwise_functions, searching_functions
 from . import statistical_functions as statistics
-from ._einsum import contracted
+from ._einsum import contract_terms
 from .creation_functions import full, linspace, zeros
 from .indexing_functions import scatter_add, take
 from .linalg import diagonal
@@ -220,7 +223,7 @@ def einsum(subscripts: str, /, *operands: Array, optimize: Any = False) -> Array
     ValueError
         When the subscripts do not fit the operands, or axes with one letter differ in length.
     """
-    return contracted(subscripts, operands, optimize)
+    return contract_terms(subscripts, operands, optimize)
 
 
 @composite(origin="extra")
@@ -278,7 +281,7 @@ def pad(
     widths = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist()
     order = "F" if order_of(x) == "F" else "C"
     if mode == "constant":
-        values = pairs(constant_values, x.ndim)
+        values = pad_value_pairs(constant_values, x.ndim)
         for at, (width, ends) in enumerate(zip(widths, values, strict=True)):
             parts = []
             for n, value in zip(width, ends, strict=True):
@@ -292,7 +295,7 @@ def pad(
     return in_order(x, order)
 
 
-def pairs(values: Any, count: int) -> list[Any]:
+def pad_value_pairs(values: Any, count: int) -> list[Any]:
     """Return a pair (before, after) for each of ``count`` axes from numpy.pad's ``constant_values``."""
     if isinstance(values, Array) or not np.ndim(values):
         return [(values, values)] * count

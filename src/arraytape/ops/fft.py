@@ -1,8 +1,8 @@
 """The fft extension: discrete Fourier transforms and their gradients.
 
 The adjoint of a transform is the inverse transform with the normalisation that SWAPPED gives: 'forward'
-in place of 'backward', and the reverse.  In a gradient, elements that padded x are cropped, and cropped
-elements of x get 0.
+in place of 'backward', and the reverse.  If the argument n cropped x, the elements that were cut off get
+the gradient 0.  If n padded x with zeros, the gradient of the zeros is cut off.
 
 >>> import arraytape as xp
 >>> print(xp.fft.rfft(xp.asarray([1.0, 0.0, -1.0, 0.0])))
@@ -20,7 +20,7 @@ from .._array.array import Array
 from .._define.words import composite, linear, sample
 from .._util.array_types import Namespace, RawArray
 from .._util.errors import missing_from, short_repr, user_line
-from .creation_functions import made
+from .creation_functions import create_array
 from .data_type_functions import astype
 from .elementwise_functions import conj
 from .manipulation_functions import normalize_axis_index, roll
@@ -44,7 +44,7 @@ def check_norm(op: str, norm: str) -> None:
         )
 
 
-def fitted(g: RawArray, shape: tuple[int, ...], axis: int, xp: Namespace) -> Any:
+def crop_or_pad(g: RawArray, shape: tuple[int, ...], axis: int, xp: Namespace) -> Any:
     """Return g, cropped or padded with zeros along an axis to the length in ``shape``."""
     at = axis % len(shape)
     length, missing = g.shape[at], shape[at] - g.shape[at]
@@ -55,21 +55,21 @@ def fitted(g: RawArray, shape: tuple[int, ...], axis: int, xp: Namespace) -> Any
     return g if not missing else g[(*(slice(None),) * at, slice(0, length + missing))]
 
 
-def _fft(g: RawArray, shape: tuple[int, ...], axis: int, norm: str, xp: Namespace) -> Any:
+def _fft_vjp(g: RawArray, shape: tuple[int, ...], axis: int, norm: str, xp: Namespace) -> Any:
     """Return the inverse transform of g with the opposite ``norm`` ('forward' for 'backward'),
     cropped or padded to the length of x.
     """
-    return fitted(xp.fft.ifft(g, axis=axis, norm=SWAPPED[norm]), shape, axis, xp)
+    return crop_or_pad(xp.fft.ifft(g, axis=axis, norm=SWAPPED[norm]), shape, axis, xp)
 
 
-def _ifft(g: RawArray, shape: tuple[int, ...], axis: int, norm: str, xp: Namespace) -> Any:
+def _ifft_vjp(g: RawArray, shape: tuple[int, ...], axis: int, norm: str, xp: Namespace) -> Any:
     """Return the transform of g with the opposite ``norm`` ('forward' for 'backward'), cropped or
     padded to the length of x.
     """
-    return fitted(xp.fft.fft(g, axis=axis, norm=SWAPPED[norm]), shape, axis, xp)
+    return crop_or_pad(xp.fft.fft(g, axis=axis, norm=SWAPPED[norm]), shape, axis, xp)
 
 
-def _rfft(
+def _rfft_vjp(
     g: RawArray, shape: tuple[int, ...], n: int | None, axis: int, norm: str, xp: Namespace
 ) -> Any:
     """Return the real part of the inverse transform of g with the opposite ``norm`` ('forward' for
@@ -78,11 +78,11 @@ def _rfft(
     length = shape[axis] if n is None else n
     at = axis % len(shape)
     whole = (*g.shape[:at], length, *g.shape[at + 1 :])
-    back = xp.fft.ifft(fitted(g, whole, axis, xp), axis=axis, norm=SWAPPED[norm])
-    return fitted(xp.real(back), shape, axis, xp)
+    back = xp.fft.ifft(crop_or_pad(g, whole, axis, xp), axis=axis, norm=SWAPPED[norm])
+    return crop_or_pad(xp.real(back), shape, axis, xp)
 
 
-def _irfft(
+def _irfft_vjp(
     g: RawArray, shape: tuple[int, ...], dtype: npt.DTypeLike, axis: int, norm: str, xp: Namespace
 ) -> Any:
     """Return the transform of g with the opposite ``norm`` ('forward' for 'backward'), cropped or padded
@@ -98,7 +98,7 @@ def _irfft(
     spread = [1] * len(shape)
     spread[axis] = bins
     scale = xp.astype(xp.asarray(twice.reshape(spread), device=g.device), xp.real(back).dtype)
-    back = fitted(back * scale, shape, axis, xp)
+    back = crop_or_pad(back * scale, shape, axis, xp)
     return back if xp.isdtype(dtype, "complex floating") else xp.real(back)
 
 
@@ -114,7 +114,7 @@ ALONG_AXIS: Any = {
 }
 
 
-@linear(transpose=_fft, **ALONG_AXIS, takes="floating")
+@linear(transpose=_fft_vjp, **ALONG_AXIS, takes="floating")
 def fft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Compute the discrete Fourier transform along an axis.
 
@@ -125,7 +125,7 @@ def fft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "back
     """
 
 
-@linear(transpose=_ifft, **ALONG_AXIS, takes="floating")
+@linear(transpose=_ifft_vjp, **ALONG_AXIS, takes="floating")
 def ifft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Compute the inverse discrete Fourier transform along an axis.
 
@@ -136,7 +136,7 @@ def ifft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "bac
     """
 
 
-@linear(transpose=_rfft, **ALONG_AXIS, takes="real floating")
+@linear(transpose=_rfft_vjp, **ALONG_AXIS, takes="real floating")
 def rfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Compute the discrete Fourier transform of real data along an axis, without negative frequencies.
 
@@ -147,7 +147,7 @@ def rfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "bac
     """
 
 
-@linear(transpose=_irfft, **ALONG_AXIS, takes="floating")
+@linear(transpose=_irfft_vjp, **ALONG_AXIS, takes="floating")
 def irfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Compute the inverse of rfft: real data from its non-negative frequencies.
 
@@ -194,12 +194,12 @@ def ihfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "ba
     return conj(rfft(x, n=n, axis=axis, norm=SWAPPED[norm]))  # type: ignore[arg-type]
 
 
-def sizes(
+def lengths_and_axes(
     op: str, x: Array, s: Sequence[int] | None, axes: Sequence[int] | None
 ) -> list[tuple[int | None, int]]:
-    """Return a pair (length, axis) for each transform; the length None keeps that of x.
+    """Return a pair (length, axis) for each of the transforms that an op such as ``fftn`` consists of.
 
-    s, axes : the arguments of the op named ``op``.
+    The length None means that of x.  s, axes : the arguments of the op named ``op``.
     """
     if axes is None:
         axes = range(x.ndim) if s is None else range(x.ndim - len(s), x.ndim)
@@ -227,7 +227,7 @@ def fftn(
     Array
         Of the shape of x, or of the lengths s along the axes, and of complex dtype.
     """
-    for n, axis in reversed(sizes("fftn", x, s, axes)):
+    for n, axis in reversed(lengths_and_axes("fftn", x, s, axes)):
         x = fft(x, n=n, axis=axis, norm=norm)
     return x
 
@@ -248,7 +248,7 @@ def ifftn(
     Array
         Of the shape of x, or of the lengths s along the axes, and of complex dtype.
     """
-    for n, axis in reversed(sizes("ifftn", x, s, axes)):
+    for n, axis in reversed(lengths_and_axes("ifftn", x, s, axes)):
         x = ifft(x, n=n, axis=axis, norm=norm)
     return x
 
@@ -271,7 +271,7 @@ def rfftn(
     Array
         Of the lengths s along the axes, but s // 2 + 1 along the last one; of complex dtype.
     """
-    *others, (n, axis) = sizes("rfftn", x, s, axes)
+    *others, (n, axis) = lengths_and_axes("rfftn", x, s, axes)
     lengths = x.shape  # as in NumPy, the lengths before rfft, also for an axis that is repeated
     x = rfft(x, n=n, axis=axis, norm=norm)
     for n, axis in reversed(others):
@@ -301,13 +301,13 @@ def irfftn(
     Array
         Of the lengths s along the axes, and of real dtype.
     """
-    *others, (last, last_axis) = sizes("irfftn", x, s, axes)
+    *others, (last, last_axis) = lengths_and_axes("irfftn", x, s, axes)
     for n, axis in others:
         x = ifft(x, n=n, axis=axis, norm=norm)
     return irfft(x, n=last, axis=last_axis, norm=norm)
 
 
-def _shifted(op: str, x: Array, axes: int | Sequence[int] | None, forward: bool) -> Array:
+def _roll_by_half(op: str, x: Array, axes: int | Sequence[int] | None, forward: bool) -> Array:
     """Roll x along each axis by half of its length: up if ``forward``, else down."""
     if axes is None:
         axes = range(x.ndim)
@@ -326,7 +326,7 @@ def fftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
     axes
         The axis or axes to shift; None: all axes.
     """
-    return _shifted("fftshift", x, axes, True)
+    return _roll_by_half("fftshift", x, axes, True)
 
 
 @composite(takes="any", gives=("x", "x"))
@@ -338,7 +338,7 @@ def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
     axes
         The axis or axes to shift; None: all axes.
     """
-    return _shifted("ifftshift", x, axes, False)
+    return _roll_by_half("ifftshift", x, axes, False)
 
 
 @composite(creates=True)
@@ -364,7 +364,7 @@ def fftfreq(n: int, /, *, d: float = 1.0, dtype: DType = None, device: Device = 
     ZeroDivisionError
         When n or d is 0.
     """
-    return freqs("fftfreq", n, d, dtype, device)
+    return frequencies_of("fftfreq", n, d, dtype, device)
 
 
 @composite(creates=True)
@@ -391,11 +391,12 @@ def rfftfreq(n: int, /, *, d: float = 1.0, dtype: DType = None, device: Device =
     ZeroDivisionError
         When n or d is 0.
     """
-    return freqs("rfftfreq", n, d, dtype, device)
+    return frequencies_of("rfftfreq", n, d, dtype, device)
 
 
-def freqs(name: str, n: int, d: float, dtype: DType, device: Device) -> Array:
-    frequencies = made(f"fft.{name}", n, d=d, device=device)
+def frequencies_of(name: str, n: int, d: float, dtype: DType, device: Device) -> Array:
+    """Return the result of the function ``name``, "fftfreq" or "rfftfreq"."""
+    frequencies = create_array(f"fft.{name}", n, d=d, device=device)
     return frequencies if dtype is None else astype(frequencies, dtype, copy=False)
 
 

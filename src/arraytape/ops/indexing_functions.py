@@ -1,7 +1,8 @@
 """Indexing functions: ``x[key]``, iteration, take, take_along_axis and scatter_add.
 
-The public functions turn a key into a raw key (raw data in place of Arrays).  A basic key makes a view.
-Other keys call the inner op ``getitem``, whose transpose is ``scattered``.
+The public functions turn a key into a raw key, with raw data in place of Arrays.  A basic key, of
+integers, slices, Ellipsis and None, makes a view.  For other keys the inner op ``getitem`` copies the
+elements; its transpose is the op ``scattered``.
 """
 
 from __future__ import annotations
@@ -68,15 +69,15 @@ def index(x: Array, key: Index, /) -> Array:
         if INDICES:
             raw = with_integers(raw)
         # For one element NumPy returns a scalar, and other libraries a 0-d view.  Both are copied below.
-        if type(part) is type(data) and (part.shape or whole(raw)):
+        if type(part) is type(data) and (part.shape or has_ellipsis(raw)):
             return make_view(x, part, ((GETITEM, raw),), data)
     elif axis_ids_of((raw,)):  # under vmap the examples may have different keys
-        if is_pick(raw):
+        if is_batched_index(raw):
             try:
                 part = walk_path(data, ((PICK, raw),), None)
             except IndexError as error:
                 raise explain("__getitem__", error, x=data, key=key) from error
-            if part.shape or whole(raw):
+            if part.shape or has_ellipsis(raw):
                 return make_picked_view(x, part, private_key(raw))
         x = with_hidden_axes(x, raw)
     elif type(data) is not np.ndarray:
@@ -84,19 +85,19 @@ def index(x: Array, key: Index, /) -> Array:
     return getitem(x, private_key(raw) if x._value_id else raw)
 
 
-def whole(key: Index) -> bool:
-    """Return True if a basic key has an Ellipsis, with which NumPy returns one element as a 0-d view."""
+def has_ellipsis(key: Index) -> bool:
+    """Return True if a basic key has an Ellipsis: with it, NumPy returns one element as a view."""
     return any(part is Ellipsis for part in (key if type(key) is tuple else (key,)))
 
 
-def _key(key: Index) -> Any:
+def _getitem_vjp_key(key: Index) -> Any:
     """Return zeros of the shape of x to which g is added at the key."""
     # The docstring describes the gradient, the function returns only the key: see ``Reading``.
     return key
 
 
 @linear(
-    transpose=Reading(_key),
+    transpose=Reading(_getitem_vjp_key),
     samples=(
         sample((4, 3), key=(1, 2)),
         sample((4, 3), key=(np.asarray([0, 2, 0, -1]),)),
@@ -110,7 +111,7 @@ def _key(key: Index) -> Any:
     range=hull,
 )
 def getitem(x: Array, /, key: Index) -> Array:
-    """Copy the elements of x at ``key``: a key of one element, or with index arrays of NumPy or CuPy."""
+    """Copy the elements of x at ``key``, which selects one element or contains index arrays."""
 
 
 @linear(
@@ -125,7 +126,7 @@ def getitem(x: Array, /, key: Index) -> Array:
     range=lambda n, x, *key: x.sum_of(n).with_zero(),
 )
 def scattered(x: Array, /, shape: tuple[int, ...], key: Index) -> Array:
-    """Return zeros of ``shape`` with x added at ``key``, which holds raw arrays on the device of x."""
+    """Return zeros of ``shape`` with x added at ``key``; arrays in the key are raw data, as for x."""
 
 
 @composite(origin="extra", continuous=True, range=lambda n, x, *key: x.sum_of(n).with_zero())
@@ -170,9 +171,11 @@ def scatter_add(x: Array, /, shape: tuple[int, ...], key: Index) -> Array:
     return scattered(x, shape, private_key(raw) if value_id else raw)
 
 
-def _along_axis(indices: RawArray, axis: int, shape: tuple[int, ...], xp: Namespace) -> Any:
+def _take_along_axis_vjp_key(
+    indices: RawArray, axis: int, shape: tuple[int, ...], xp: Namespace
+) -> Any:
     """Return zeros of the shape of x to which g is added at the indices."""
-    # As for ``_key``, the docstring describes the gradient; the function returns only the key.
+    # The docstring describes the gradient, the function returns only the key: see ``Reading``.
     key, at = [], axis % len(shape)
     # Every axis but one gets the indices 0, ..., n - 1.  An axis of x of length 1 that was broadcast
     # gets only the index 0, so that all its reads add to one element.
@@ -184,14 +187,14 @@ def _along_axis(indices: RawArray, axis: int, shape: tuple[int, ...], xp: Namesp
     return tuple(key)
 
 
-def _along_one_axis(indices: RawArray, axis: int | None, shape: tuple[int, ...]) -> Any:
+def _take_vjp_key(indices: RawArray, axis: int | None, shape: tuple[int, ...]) -> Any:
     """Return zeros of the shape of x to which g is added at the indices."""
-    # As for ``_key``, the docstring describes the gradient; the function returns only the key.
+    # The docstring describes the gradient, the function returns only the key: see ``Reading``.
     return (*(slice(None),) * ((axis or 0) % len(shape)), indices)
 
 
 @primitive(
-    Reading(_along_one_axis),
+    Reading(_take_vjp_key),
     None,
     selects=True,
     linear_in=("x",),
@@ -233,7 +236,7 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
 
 
 @primitive(
-    Reading(_along_axis),
+    Reading(_take_along_axis_vjp_key),
     None,
     selects=True,
     linear_in=("x",),
@@ -274,8 +277,11 @@ def is_basic(part: Any) -> bool:
     return type(part) in BASIC or (isinstance(part, int | np.integer) and type(part) is not bool)
 
 
-def is_pick(key: Index) -> bool:
-    """Return True if each part of a key without Arrays is basic, or one integer per example of vmap."""
+def is_batched_index(key: Index) -> bool:
+    """Return True if each part of a raw key is basic, or is one integer for each example of a vmap.
+
+    Then ``x[key]`` is a view in each example.
+    """
     return all(
         is_basic(part) or (type(part) is Batched and not part.shape and part.dtype.kind in "iu")
         for part in (key if type(key) is tuple else (key,))
@@ -352,7 +358,7 @@ def is_at_hand(data: RawArray) -> bool:
 
 
 def private_key(key: Any) -> Any:
-    """Copy the arrays in a key, so that a later write to one of them does not change a record."""
+    """Return a key with copies of its arrays, so that a later write to one does not change a record."""
     if type(key) is tuple:
         return tuple([private_key(part) for part in key])
     return STORAGES[type(key)].copy(key) if type(key) in STORAGES else key

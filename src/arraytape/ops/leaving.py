@@ -1,8 +1,9 @@
 """Methods of Array that convert to Python scalars, NumPy arrays, DLPack, text and pickles.
 
-A conversion that returns the value (float(x), np.asarray(x), DLPack, a pickle) is an exit: no gradient
-passes through it, and the tapes that follow the value record the exit.  ``bool`` and the use as an index
-are not recorded, because they only select code to run or elements to read.
+A conversion that returns the value (float(x), np.asarray(x), DLPack, a pickle) is an *exit*: no gradient
+passes through it.  So the tapes that follow the value record the exit, for the warning about a gradient
+of None.  ``bool(x)`` and the use as an index are not recorded, because they only select code to run or
+elements to read.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ if TYPE_CHECKING:
 
 
 def host(x: Array) -> Any:
-    """Return the current data as a NumPy array, without reporting a read of a Variable to recorders."""
+    """Return the current values of x as a NumPy array.
+
+    If x is a Variable, tapes are not notified of a read of it.
+    """
     data = peek(x)
     return storage_of(data).host(data)
 
@@ -40,8 +44,8 @@ def host(x: Array) -> Any:
 def scalar(x: Array, kind: Callable[[Any], Any], name: str, silent: bool = False) -> Any:
     """Return the only element of x as a Python scalar.
 
-    Unless ``silent``, record an exit: tapes that follow x note that its value left them.
     kind : the conversion, such as ``float``.  name : the name of the conversion in messages.
+    silent : False to record an exit, which notifies tapes that follow x that the value leaves them.
     """
     try:
         value = kind(host(x))
@@ -196,7 +200,7 @@ def to_numpy(
     return value
 
 
-def by_its_own_name(x: Array) -> np.ndarray[Any, Any]:
+def numpy_array(x: Array) -> np.ndarray[Any, Any]:
     """Convert to a NumPy array, as ``np.asarray(x)`` does.
 
     pandas' and xarray's objects have a method of this name, too, so code may call it on any of them.
@@ -430,8 +434,8 @@ def rebuild(data: RawArray) -> Array:
 def reduce(x: Array) -> tuple[Any, ...]:
     """Return ``rebuild`` and its argument, for ``pickle``; record that the value leaves the tape.
 
-    ``keep_data`` makes a later write to x copy the data first, because ``pickle`` may read the data only
-    after that write.
+    ``pickle`` may read the data only after a later write to x.  So ``keep_data`` marks the data as
+    shared, and the write copies it first.
     """
     leave_tapes(x, "pickle")
     return rebuild, (keep_data(x),)
@@ -487,7 +491,7 @@ METHODS = {
     "__str__": text,
     "_repr_html_": html_of_array,
     "item": item,
-    "to_numpy": by_its_own_name,
+    "to_numpy": numpy_array,
     "tolist": tolist,
 }
 attach(Array, METHODS)

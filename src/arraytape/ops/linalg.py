@@ -1,4 +1,6 @@
-"""The linalg extension.  The rules of its ops are in ``_factorisations`` and ``_spectral``.
+"""The linalg extension of the standard: solvers, factorisations, eigenvalues, norms and products.
+
+The derivative rules of its ops are in ``_factorisations`` and ``_spectral``.
 
 >>> import arraytape as xp
 >>> a = xp.asarray([[2.0, 1.0], [1.0, 3.0]])
@@ -32,9 +34,9 @@ from .manipulation_functions import (
     expand_dims,
     moveaxis,
     normalize_axis_index,
-    part,
     read_only,
     stack,
+    view_or_frozen_copy,
 )
 from .searching_functions import where
 from .statistical_functions import max as maximum_of
@@ -136,7 +138,7 @@ def solve(x1: Array, x2: Array, /) -> Array:
 
 
 @primitive(
-    rules.inv,
+    rules.inv_vjp,
     samples=[s._replace(prepare=regular) for s in SQUARE],
     signature="(N,N)->(N,N)",
     takes="square",
@@ -179,7 +181,7 @@ def pinv(x: Array, /, *, rtol: Array | float | None = None) -> Array:
     """
 
 
-@primitive(rules.det, samples=(
+@primitive(rules.det_vjp, samples=(
     *SQUARE, sample((4, 4)), sample(np.eye(4)), sample(np.zeros((3, 3))),
     sample(np.diag([0.0, 0.0, 2.0])),
     sample(np.asarray([[[1.0, 2.0], [2.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]]])),
@@ -204,7 +206,7 @@ def det(x: Array, /) -> Array:
 
 
 @primitive(
-    joint=rules.slogdet,
+    joint=rules.slogdet_vjp,
     outputs=("sign", "logabsdet"),
     samples=SQUARE,
     signature="(N,N)->(),()",
@@ -279,7 +281,7 @@ def matrix_power(x: Array, n: int, /) -> Array:
 
 
 # --- factorisations -------------------------------------------------------------------------------
-@primitive(rules.cholesky_of_lower, saves={"factor": rules.remember_cholesky}, samples=(
+@primitive(rules.cholesky_vjp_lower, saves={"factor": rules.remember_cholesky}, samples=(
     *[s._replace(prepare=positive_definite) for s in SQUARE],
     sample((2, 3, 3), prepare=positive_definite, upper=True),
 ), signature="(N,N)->(N,N)", takes="Hermitian", continuous=True)  # fmt: skip
@@ -429,7 +431,7 @@ def svdvals(x: Array, /) -> Array:
 
 
 @primitive(
-    joint=spectral.eigh_of_lower,
+    joint=spectral.eigh_vjp_lower,
     outputs=("eigenvalues", "eigenvectors"),
     saves=rules.NO_LIMITS | {"factors": rules.remember_eigh},
     cusped=lambda kept: spectral.nearly_coincide(kept("eigenvalues")),
@@ -469,7 +471,7 @@ def eigh(x: Array, /) -> EighResult:
 
 
 @primitive(
-    spectral.eigvalsh_of_lower,
+    spectral.eigvalsh_vjp_lower,
     samples=[s._replace(prepare=hermitian) for s in SQUARE],
     continuous=True,
     signature="(N,N)->(N)",
@@ -529,7 +531,7 @@ def eig(x: Array, /) -> EigResult:
 
 
 @primitive(
-    spectral.eigvals,
+    spectral.eigvals_vjp,
     samples=[s._replace(prepare=regular) for s in SQUARE],
     signature="(N,N)->(N)",
     takes="square",
@@ -663,7 +665,7 @@ def diagonal(x: Array, /, *, offset: int = 0) -> Array:
         raise ValueError(
             f"linalg.diagonal: needs at least 2 dimensions, got {describe(x)} [at {user_line()}]"
         )
-    return read_only(part(x, DIAGONAL, offset))
+    return read_only(view_or_frozen_copy(x, DIAGONAL, offset))
 
 
 @composite
@@ -690,7 +692,7 @@ def trace(x: Array, /, *, offset: int = 0, dtype: DType = None) -> Array:
 
 
 @primitive(
-    rules.vector_norm,
+    rules.vector_norm_vjp,
     cusped=True,
     selects=lambda kept: abs(kept("ord")) == float("inf"),
     samples=(

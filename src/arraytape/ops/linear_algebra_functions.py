@@ -27,12 +27,12 @@ from . import _factorisations as rules
 from .manipulation_functions import normalize_axis_index, permute_dims, reshape
 
 
-def in_memory(g: RawArray) -> Any:
-    """Return g, but a copy if its strides are 0, because NumPy multiplies such an array without BLAS."""
+def without_zero_strides(g: RawArray) -> Any:
+    """Return the cotangent g; copy it if its stride is 0, with which NumPy multiplies without BLAS."""
     return g.copy() if type(g) is np.ndarray and g.strides == (0,) else g
 
 
-def _matmul_first(g: RawArray, x2: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
+def _matmul_vjp_x1(g: RawArray, x2: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
     """Return ``g @ x2^H``, summed over broadcast axes."""
     many = len(x2.shape)
     if many == len(shape) == 2:
@@ -43,11 +43,11 @@ def _matmul_first(g: RawArray, x2: RawArray, shape: tuple[int, ...], xp: Namespa
     if many == 1:
         return g[..., None] * x2
     if many == 2:
-        return in_memory(g) @ xp.matrix_transpose(x2)
+        return without_zero_strides(g) @ xp.matrix_transpose(x2)
     return sum_to((g[..., None, :] @ xp.matrix_transpose(x2))[..., 0, :], shape, xp)
 
 
-def _matmul_second(g: RawArray, x1: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
+def _matmul_vjp_x2(g: RawArray, x1: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
     """Return ``x1^H @ g``, summed over broadcast axes."""
     many = len(x1.shape)
     if many == len(shape) == 2:
@@ -61,13 +61,13 @@ def _matmul_second(g: RawArray, x1: RawArray, shape: tuple[int, ...], xp: Namesp
         return sum_to(x1[:, None] * g[..., None, :], shape, xp)
     axes = tuple(range(len(g.shape)))
     if len(axes) == 1:
-        return in_memory(g) @ x1
+        return without_zero_strides(g) @ x1
     return xp.sum(g[..., None] * x1, axis=axes)
 
 
 @primitive(
-    _matmul_first,
-    _matmul_second,
+    _matmul_vjp_x1,
+    _matmul_vjp_x2,
     linear_in=("x1", "x2"),
     samples=(
         sample((2, 3), (3, 4)),
@@ -108,7 +108,7 @@ def matmul(x1: Array, x2: Array, /) -> Array:
     """
 
 
-def _adjoint_first(
+def _matmul_adjoint_vjp_x1(
     g: RawArray, x2: RawArray, shape: tuple[int, ...], first: bool, second: bool, xp: Namespace
 ) -> Any:
     """Return ``g @ b^H``, or its adjoint if ``first``; b is x2, or its adjoint if ``second``."""
@@ -117,7 +117,7 @@ def _adjoint_first(
     return sum_to(xp.matmul_adjoint(g, x2, False, not second), shape, xp)
 
 
-def _adjoint_second(
+def _matmul_adjoint_vjp_x2(
     g: RawArray, x1: RawArray, shape: tuple[int, ...], first: bool, second: bool, xp: Namespace
 ) -> Any:
     """Return ``a^H @ g``, or its adjoint if ``second``; a is x1, or its adjoint if ``first``."""
@@ -129,8 +129,8 @@ def _adjoint_second(
 # The rules of this op call the op itself.  So an outer tape, which records the rules, has one record for
 # each product, and none for transposed views.
 @primitive(
-    _adjoint_first,
-    _adjoint_second,
+    _matmul_adjoint_vjp_x1,
+    _matmul_adjoint_vjp_x2,
     linear_in=("x1", "x2"),
     samples=(
         sample((2, 3), (3, 4), first=False, second=False),
@@ -154,7 +154,10 @@ def _correlation_gradient(
     g: RawArray, wanted: int, part: str, x: RawArray, shape: tuple[int, ...], geometry: Geometry,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the gradient of the operand ``wanted`` (0 or 1); x is the other operand."""
+    """Return the cotangent of x1 (``wanted`` = 0) or x2 (1) of ``window_correlation``.
+
+    It is a correlation again, of g and the conjugate of x, the other operand.  part : the op's argument.
+    """
     names = [name for name in correlations.PARTS if name != part]
     into, other = names[wanted], names[1 - wanted]
     given = {part: g, other: conjugate(x, xp)}
@@ -164,14 +167,14 @@ def _correlation_gradient(
     return xp.window_correlation(x1, x2, into, lengths, geometry)
 
 
-def _correlation_first(
+def _window_correlation_vjp_x1(
     g: RawArray, x2: RawArray, shape: tuple[int, ...], part: str, geometry: Geometry, xp: Namespace
 ) -> Any:
     """Return the part of the correlation that x1 is, from g and the conjugate of x2."""
     return _correlation_gradient(g, 0, part, x2, shape, geometry, xp)
 
 
-def _correlation_second(
+def _window_correlation_vjp_x2(
     g: RawArray, x1: RawArray, shape: tuple[int, ...], part: str, geometry: Geometry, xp: Namespace
 ) -> Any:
     """Return the part of the correlation that x2 is, from g and the conjugate of x1."""
@@ -184,8 +187,8 @@ PLANE: Geometry = ((1, 2), (2, 1), (0, 1))
 
 # The gradients of this op are this op again, for other parts.
 @primitive(
-    _correlation_first,
-    _correlation_second,
+    _window_correlation_vjp_x1,
+    _window_correlation_vjp_x2,
     linear_in=("x1", "x2"),
     samples=(
         sample((2, 5, 2), (3, 2, 3), part="result", lengths=(3,), geometry=LINE),
@@ -282,7 +285,7 @@ def matrix_transpose(x: Array, /) -> Array:
     return seen
 
 
-def _vecdot_first(
+def _vecdot_vjp_x1(
     g: RawArray, x2: RawArray, axis: int, shape: tuple[int, ...], xp: Namespace
 ) -> Any:
     """Return ``xp.conj(g) * x2``, summed over broadcast axes."""
@@ -291,7 +294,7 @@ def _vecdot_first(
     return sum_to(conjugate(xp.expand_dims(g, axis=axis), xp) * x2, shape, xp)
 
 
-def _vecdot_second(
+def _vecdot_vjp_x2(
     g: RawArray, x1: RawArray, axis: int, shape: tuple[int, ...], xp: Namespace
 ) -> Any:
     """Return ``g * x1``, summed over broadcast axes."""
@@ -311,8 +314,8 @@ def vectors_at(g: RawArray, x: RawArray, axis: int, shape: tuple[int, ...], xp: 
 
 
 @primitive(
-    _vecdot_first,
-    _vecdot_second,
+    _vecdot_vjp_x1,
+    _vecdot_vjp_x2,
     linear_in=("x1", "x2"),
     samples=(sample((3,), (3,)), sample((2, 3), (3,)), sample((3, 2), (3, 1), axis=-2)),
     continuous=True,

@@ -39,9 +39,11 @@ INTEGERS = frozenset((int,))
 
 
 def view(op: str, x: Array, kind: str, argument: Any) -> Array:
-    """Return the view of x that ``kind`` (such as PERMUTE) and its ``argument`` (axes) describe.
+    """Return the view of x at the end of one step: see ``_array.paths``.
 
     Raise the documented exception of ``op`` if the argument does not fit x.
+
+    kind, argument : the step, such as PERMUTE and a tuple of axes.
     """
     try:
         seen = alias(x, kind, argument)
@@ -52,8 +54,11 @@ def view(op: str, x: Array, kind: str, argument: Any) -> Array:
     return seen
 
 
-def part(x: Array, kind: str, argument: Any) -> Array:
-    """Return a view of x of this kind, as ``view`` does; a read-only copy if x's library has none."""
+def view_or_frozen_copy(x: Array, kind: str, argument: Any) -> Array:
+    """Return a view of x such as a diagonal; a read-only copy if x's library has no such views.
+
+    kind, argument : the step from x to the view, such as DIAGONAL and the offset.
+    """
     seen = alias(x, kind, argument)
     return read_only(COPIES[kind](x, argument)) if seen is None else seen
 
@@ -93,8 +98,13 @@ COPIES: dict[str, Callable[[Array, Any], Array]] = {
 
 
 @attach_method(Array, "_part")
-def cut(x: Array, kind: str, argument: Any) -> Array:
-    """Return a view of x of this kind, as ``view`` does, or a copy if x's library has no such views."""
+def view_or_copy(x: Array, kind: str, argument: Any) -> Array:
+    """Return a view of x such as a diagonal, or a copy if x's library has no such views.
+
+    ``paths.take_step`` calls this method for data that is an Array.
+
+    kind, argument : the step from x to the view, such as DIAGONAL and the offset.
+    """
     seen = alias(x, kind, argument)
     return COPIES[kind](x, argument) if seen is None else seen
 
@@ -361,7 +371,9 @@ def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
     return tuple(x[(*before, i)] for i in range(x.shape[at]))
 
 
-def _split(g: RawArray, shape: Sequence[tuple[int, ...]], axis: int | None, xp: Namespace) -> Any:
+def _concat_vjp(
+    g: RawArray, shape: Sequence[tuple[int, ...]], axis: int | None, xp: Namespace
+) -> Any:
     """Return the part of g for each of the joined arrays."""
     if axis is None:
         g, parts, start = xp.reshape(g, (-1,)), [], 0
@@ -378,7 +390,7 @@ def _split(g: RawArray, shape: Sequence[tuple[int, ...]], axis: int | None, xp: 
 
 
 @linear(
-    transpose=_split,
+    transpose=_concat_vjp,
     samples=(
         sample([(2, 3), (1, 3)]),
         sample([(2, 3), (2, 1)], axis=-1),
@@ -408,13 +420,13 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     """
 
 
-def _unstacked(g: RawArray, axis: int) -> Any:
+def _stack_vjp(g: RawArray, axis: int) -> Any:
     """Return the slice of g along the axis for each of the stacked arrays."""
     return [g[(*(slice(None),) * (axis % len(g.shape)), i)] for i in range(g.shape[axis])]
 
 
 @linear(
-    transpose=_unstacked,
+    transpose=_stack_vjp,
     samples=(sample([(2, 3), (2, 3)]), sample([(3,), (3,), (3,)], axis=-1), sample([(), ()])),
     signature="(...)->(...)", promotes="all", propagates_nan=True, rearranges=True,
 )  # fmt: skip

@@ -43,8 +43,9 @@ COMPARISONS = {
     "ne": "not_equal",
 }
 UNARY = {"abs": "abs", "invert": "bitwise_invert", "neg": "negative", "pos": "positive"}
-# Storages have a raw function of its own for ``**``: NumPy's operator, unlike its ``power``, computes
-# some scalar exponents by cheaper and exact ops, such as x * x.
+# The name of an operator -> the raw function for it, where that is not the raw function of the op.
+# For ``**`` it is the Python operator: unlike ``np.power``, it computes some scalar exponents by cheaper
+# and exact ops, such as x * x.
 RAW = {"pow": "power_operator"}
 MATRIX_TRANSPOSE = "The transpose of each matrix, a view; ValueError for fewer than two dimensions."
 

@@ -15,20 +15,20 @@ from .._util.array_types import Namespace, RawArray
 from .._util.errors import explain, user_line
 
 
-def _selected(g: RawArray, condition: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
+def _where_vjp_x1(g: RawArray, condition: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
     """Return g where the condition holds, else 0, summed over broadcast axes."""
     return sum_to(xp.where(condition, g, 0.0), shape, xp)
 
 
-def _rejected(g: RawArray, condition: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
+def _where_vjp_x2(g: RawArray, condition: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
     """Return g where the condition does not hold, else 0, summed over broadcast axes."""
     return sum_to(xp.where(condition, 0.0, g), shape, xp)
 
 
 @primitive(
     None,
-    _selected,
-    _rejected,
+    _where_vjp_x1,
+    _where_vjp_x2,
     selects=True,
     alone=lambda *given: where_it_holds(*given),
     samples=(
@@ -80,6 +80,7 @@ def where(
 
 
 def where_it_holds(condition: Array, x1: RawArray, x2: RawArray) -> Any:
+    """Return the result of ``where`` without x1 and x2; raise TypeError if one of them is given."""
     if x1 is not None or x2 is not None:
         raise TypeError(f"where: needs both x1 and x2, or neither [at {user_line()}]")
     return nonzero(condition)

@@ -1,6 +1,6 @@
-"""Set functions: unique values and membership.
+"""Set functions: the unique values of an array, and tests of membership.
 
-If a tape follows x, its unique values are computed by ``take`` at the indices of their first
+If a tape follows x, its unique values are read from x by ``take``, at the indices of their first
 occurrences.  So gradients flow back to x.
 """
 
@@ -33,8 +33,8 @@ class UniqueInverseResult(NamedTuple):
     inverse_indices: Array
 
 
-def unique(x: Array) -> tuple[Array, Any, Any, Any]:
-    """Return the unique values as an Array; indices, inverse indices and counts as raw data."""
+def unique_raw(x: Array) -> tuple[Array, Any, Any, Any]:
+    """Return the four results of ``unique_all``: the values as an Array, the others as raw data."""
     value_id, data = current(x)
     found = storage_of(data).xp.unique_all(data)
     values = take(reshape(x, (-1,)), wrap(found.indices)) if value_id else wrap(found.values)
@@ -61,7 +61,7 @@ def unique_all(x: Array, /) -> UniqueAllResult:
     -----
     The gradient of a repeated value goes to its first occurrence.
     """
-    values, indices, inverse, counts = unique(x)
+    values, indices, inverse, counts = unique_raw(x)
     return UniqueAllResult(values, wrap(indices), wrap(inverse), wrap(counts))
 
 
@@ -83,7 +83,7 @@ def unique_counts(x: Array, /) -> UniqueCountsResult:
     -----
     The gradient of a repeated value goes to its first occurrence.
     """
-    values, _, _, counts = unique(x)
+    values, _, _, counts = unique_raw(x)
     return UniqueCountsResult(values, wrap(counts))
 
 
@@ -106,7 +106,7 @@ def unique_inverse(x: Array, /) -> UniqueInverseResult:
     -----
     The gradient of a repeated value goes to its first occurrence.
     """
-    values, _, inverse, _ = unique(x)
+    values, _, inverse, _ = unique_raw(x)
     return UniqueInverseResult(values, wrap(inverse))
 
 
@@ -128,7 +128,7 @@ def unique_values(x: Array, /) -> Array:
     -----
     The gradient of a repeated value goes to its first occurrence.
     """
-    return unique(x)[0]
+    return unique_raw(x)[0]
 
 
 @without_derivative(signature="(),(N)->()", scalars=False)

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from .data_type_functions import DType
 
 
-def count(shape: tuple[int, ...], axis: Axis) -> int:
-    """Return the number of elements that are reduced to one result."""
+def count_reduced(shape: tuple[int, ...], axis: Axis) -> int:
+    """Return the number of elements of which a reduction over ``axis`` makes one result."""
     n = 1
     for i in normalize_axis_tuple(axis, len(shape)):
         n *= shape[i]
     return n
 
 
-def _spread(g: RawArray, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp: Namespace) -> Any:
+def _sum_vjp(g: RawArray, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp: Namespace) -> Any:
     """Return g, repeated along the reduced axes."""
     if math.prod(shape) <= numpy_namespace.SMALL:
         return xp.sum_adjoint(g, shape, axis, keepdims)
@@ -45,7 +45,7 @@ SAMPLES = (
 )
 
 
-def _gathered(
+def _sum_adjoint_vjp(
     g: RawArray, into: tuple[int, ...], along: Axis, keepdims: bool, xp: Namespace
 ) -> Any:
     """Return ``xp.sum(g)`` over the axes along which x was repeated."""
@@ -55,7 +55,7 @@ def _gathered(
 # The rule of sum uses this op for small arrays, in place of reshapes and a broadcast view.  So an outer
 # tape, which records the rule, has one record for it.
 @linear(
-    transpose=_gathered,
+    transpose=_sum_adjoint_vjp,
     samples=(
         sample((), into=(3, 4), along=None, keepdims=False),
         sample((4,), into=(3, 4), along=0, keepdims=False),
@@ -75,7 +75,7 @@ def sum_adjoint(x: Array, /, into: tuple[int, ...], along: Axis, keepdims: bool)
 
 
 @linear(
-    transpose=_spread,
+    transpose=_sum_vjp,
     samples=(*SAMPLES, sample((0, 3), axis=0)),
     takes="number",
     gives=("reduced", "accumulated"),
@@ -86,27 +86,27 @@ def sum(x: Array, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool =
     """Sum over axes (all by default)."""
 
 
-def _spread_evenly(
+def _mean_vjp(
     g: RawArray, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp: Namespace
 ) -> Any:
     """Return ``g / n``, repeated along the reduced axes, where each result is the mean of n elements."""
-    return _spread(g / count(shape, axis), shape, axis, keepdims, xp)
+    return _sum_vjp(g / count_reduced(shape, axis), shape, axis, keepdims, xp)
 
 
 @linear(
-    transpose=_spread_evenly, samples=SAMPLES, takes="floating", gives=("reduced", "floating"), **REDUCED
+    transpose=_mean_vjp, samples=SAMPLES, takes="floating", gives=("reduced", "floating"), **REDUCED
 )  # fmt: skip
 def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Compute the arithmetic mean over axes (all by default)."""
 
 
 def equal_or_nan(x: RawArray, y: RawArray) -> Any:
-    """Return True where x equals y or is NaN, as elements are where their maximum y is NaN."""
+    """Return True where x equals y or is NaN: the elements of x that determine their maximum y."""
     return (x == y) | (x != x)
 
 
 def _taken(x: RawArray, y: RawArray, axis: Axis, keepdims: bool, storage: Storage) -> Any:
-    # True for the elements that equal the result, and for NaN elements where the result is NaN.
+    # The saved mask of the elements that equal the result, or are NaN where the result is NaN.
     y_again = restore_axes(y, x.shape, axis, keepdims, storage.xp)
     if storage.fusing:
         return storage.fused(equal_or_nan)(x, y_again)
@@ -115,14 +115,14 @@ def _taken(x: RawArray, y: RawArray, axis: Axis, keepdims: bool, storage: Storag
 
 
 def _ties(x: RawArray, y: RawArray, taken: RawArray, axis: Axis, storage: Storage) -> Any:
-    # The number of taken elements of each result, or None without ties.  Each result equals at least one
-    # element, so there are no ties if as many elements were taken as there are results.
-    if storage.counted(taken) == count(y.shape, None):
+    # The saved number of elements that tie for each result, or None without ties.  Each result equals at
+    # least one element, so there are no ties if as many elements were taken as there are results.
+    if storage.counted(taken) == count_reduced(y.shape, None):
         return None
     return storage.count_true(taken, x.dtype, axis)
 
 
-def _extreme(
+def _extreme_vjp(
     g: RawArray,
     taken: RawArray,
     ties: RawArray | None,
@@ -137,7 +137,7 @@ def _extreme(
 
 
 extreme = primitive(
-    _extreme,
+    _extreme_vjp,
     selects=True,
     saves={"taken": _taken, "ties": _ties},
     samples=SAMPLES,
@@ -169,21 +169,24 @@ def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """
 
 
-def _multiplied(x: RawArray, g: RawArray, xp: Namespace) -> Any:
-    """Return the factors x of a product, or their real parts if the product has a real dtype."""
+def _factors_of_product(x: RawArray, g: RawArray, xp: Namespace) -> Any:
+    """Return the factors x of a product, or their real parts if its cotangent g is real.
+
+    Then ``prod`` was called with a real ``dtype``, to which complex factors were cast.
+    """
     return xp.real(x) if is_complex(x) and not is_complex(g) else x
 
 
-def _prod(g: RawArray, x: RawArray, axis: Axis, keepdims: bool, xp: Namespace) -> Any:
+def _prod_vjp(g: RawArray, x: RawArray, axis: Axis, keepdims: bool, xp: Namespace) -> Any:
     """Return g times the conjugated product of the other elements, computed without a division."""
-    x = _multiplied(x, g, xp)
+    x = _factors_of_product(x, g, xp)
     # The product of the other elements is that of the elements on the left times that of the elements on
     # the right.  A division of the whole product by each element would fail for zeros.
     gone = normalize_axis_tuple(axis, len(x.shape))
     kept = tuple(i for i in range(len(x.shape)) if i not in gone)
     order = (*kept, *gone)
     moved = xp.permute_dims(x, order)
-    flat = xp.reshape(moved, (*(x.shape[i] for i in kept), count(x.shape, axis)))
+    flat = xp.reshape(moved, (*(x.shape[i] for i in kept), count_reduced(x.shape, axis)))
     one = xp.ones_like(flat[..., :1])
     left = xp.cumulative_prod(xp.concat([one, flat[..., :-1]], axis=-1), axis=-1)
     right = xp.cumulative_prod(xp.concat([one, xp.flip(flat[..., 1:], axis=-1)], axis=-1), axis=-1)
@@ -194,7 +197,7 @@ def _prod(g: RawArray, x: RawArray, axis: Axis, keepdims: bool, xp: Namespace) -
 
 
 @primitive(
-    _prod,
+    _prod_vjp,
     samples=(*SAMPLES, sample((3,), domain=(0.0, 0.0))),
     continuous=True,
     takes="number",
@@ -210,16 +213,17 @@ def prod(x: Array, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool 
     """
 
 
-def _variance(
+def _var_vjp(
     g: RawArray, x: RawArray, axis: Axis, correction: float, keepdims: bool, xp: Namespace
 ) -> Any:
     """Return ``g * 2 * (x - xp.mean(x)) / (n - correction)`` for results of n elements each."""
-    n = count(x.shape, axis) - correction
+    n = count_reduced(x.shape, axis) - correction
     slopes = _centred(x, axis, xp) * (2 / n if n > 0 else float("nan"))
     return restore_axes(g, x.shape, axis, keepdims, xp) * slopes
 
 
 def _centred(x: RawArray, axis: Axis, xp: Namespace) -> Any:
+    """Return the deviations of x from its mean along the axes."""
     # The mean is subtracted twice, since for values far from 0 its rounding error may be as large as the
     # deviations.
     centred = x - xp.mean(x, axis=axis, keepdims=True)
@@ -227,7 +231,7 @@ def _centred(x: RawArray, axis: Axis, xp: Namespace) -> Any:
 
 
 @primitive(
-    _variance,
+    _var_vjp,
     samples=(*SAMPLES, sample((4, 3), axis=0, correction=1.0)),
     continuous=True,
     takes="floating",
@@ -245,7 +249,7 @@ def var(
     """
 
 
-def _deviation(
+def _std_vjp(
     g: RawArray,
     x: RawArray,
     y: RawArray,
@@ -255,9 +259,9 @@ def _deviation(
     xp: Namespace,
 ) -> Any:
     """Return ``g * (x - xp.mean(x)) / (y * (n - correction))`` for results y of n elements each."""
-    n = count(x.shape, axis) - correction
+    n = count_reduced(x.shape, axis) - correction
     zero, share = y == 0, 1 / n if n > 0 else float("nan")
-    if count(x.shape, axis) > 1:  # a single element has the constant deviation 0
+    if count_reduced(x.shape, axis) > 1:  # a single element has the constant deviation 0
         share = flat_at_tip(zero, share, y, xp)
     g = restore_axes(g * share, x.shape, axis, keepdims, xp)
     # The deviations, not g, are divided by y, because 1 / y and its derivative may overflow.
@@ -266,7 +270,7 @@ def _deviation(
 
 
 @primitive(
-    _deviation,
+    _std_vjp,
     cusped=True,
     samples=(*SAMPLES[:4], sample((4, 3), axis=0, correction=1.0)),
     continuous=True,
@@ -285,7 +289,7 @@ def std(
     """
 
 
-def _reversed_sums(
+def _cumulative_sum_vjp(
     g: RawArray, shape: tuple[int, ...], axis: int | None, include_initial: bool, xp: Namespace
 ) -> Any:
     """Return the running sums of g from the end of the axis to its start."""
@@ -296,7 +300,7 @@ def _reversed_sums(
 
 
 @linear(
-    transpose=_reversed_sums,
+    transpose=_cumulative_sum_vjp,
     samples=(sample((3,)), sample((3, 4), axis=1), sample((3, 4), axis=0, include_initial=True)),
     signature="(AXIS)->(AXIS)",
 )
@@ -326,7 +330,7 @@ def cumulative_sum(
     """
 
 
-def _running(
+def _cumulative_prod_vjp(
     g: RawArray, x: RawArray, y: RawArray, axis: int | None, include_initial: bool, xp: Namespace
 ) -> Any:
     """Return the sum over j >= i of g_j times the conjugated product of the first j elements
@@ -334,7 +338,7 @@ def _running(
     """
     if not x.shape:
         return g[-1]
-    x = _multiplied(x, g, xp)
+    x = _factors_of_product(x, g, xp)
     # The derivative of y_j with respect to x_i is the product of the first j elements without x_i.  All
     # these products are computed as a matrix over (i, j): a division by x_i would fail for zeros.
     at = (axis or 0) % len(x.shape)
@@ -349,7 +353,7 @@ def _running(
 
 
 @primitive(
-    _running,
+    _cumulative_prod_vjp,
     samples=(sample((3,)), sample((3, 4), axis=1), sample((3, 4), axis=0, include_initial=True)),
     continuous=True,
     signature="(AXIS)->(AXIS)",

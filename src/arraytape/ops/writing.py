@@ -1,8 +1,9 @@
-"""Writes to Arrays: item assignment and in-place operators, with NumPy's semantics.
+"""Write to Arrays: item assignment and in-place operators, with NumPy's semantics.
 
 ``x[k] = v`` is recorded as PUT, and ``x += y`` and ``x -= y`` are recorded as ADD.  Both are linear, so
-that their records keep no data.  x gets a new value id.  Any other ``x op= y`` with a followed operand
-computes and records ``x op y``, and x gets the data and the value id of the result (``replace_value``).
+that their records keep no data.  x gets a new value id.  Any other ``x op= y``, such as ``x *= y``, with
+a followed operand computes and records ``x op y``.  Then x gets the data and the value id of the result
+(``replace_value``).
 
 A write has five steps:
 
@@ -11,7 +12,7 @@ A write has five steps:
     coerce the value                  ``coerce``, ``fit_write``    ``coerce``, ``fit_operand``
     check that x may be written to    ``check_writeable``          ``check_writeable``
     copy memory that records share    ``make_exclusive``           ``make_exclusive``
-    write to the data                 ``write_data``               ``updates``
+    write to the data                 ``write_data``               ``make_update``
     record, and give x a new id       ``record_put``               ``record_add``
 
 ``setitem`` and ``in_place`` do the first four steps in their own code for NumPy data of one dtype.
@@ -33,10 +34,10 @@ from .._array.array import ALIASED, EXPORTED, FOREIGN, HOT, IS_VIEW, KEPT, MOVIN
 from .._array.cuts import note_cut
 from .._array.exports import is_shared, revoke
 from .._array.paths import GETITEM, UNWRITABLE, Path, write_through
-from .._array.unfinished_writes import REFUSALS, put_in_place, unfinished
+from .._array.unfinished_writes import REFUSALS, set_value_fields, unfinished
 from .._array.views import (
-    below,
     current,
+    extended_path,
     is_picked,
     location,
     make_exclusive,
@@ -158,7 +159,7 @@ def setitem(x: Array, key: Index, value: Any, /) -> None:
 
 
 def is_region(value: Array, x: Array, key: Index) -> bool:
-    """Return True if ``value`` is the view ``x[key]``.
+    """Return True if ``value`` is the view ``x[key]`` itself, so that assigning it changes nothing.
 
     Python evaluates ``x[key] += y`` as ``v = x[key]; v += y; x[key] = v``.  If v is a view of x, nothing
     is left to be written by the assignment.
@@ -172,7 +173,7 @@ def is_region(value: Array, x: Array, key: Index) -> bool:
     if not path and len(view.path) == 1 and view.path[0][1] is key and view.path[0][0] is GETITEM:
         return True
     raw, basic = raw_key(key)
-    return basic and bool(view.path == below(root, path, ((GETITEM, raw),)))
+    return basic and bool(view.path == extended_path(root, path, ((GETITEM, raw),)))
 
 
 def fit_write(
@@ -183,8 +184,9 @@ def fit_write(
     If the key or the value has hidden axes of vmap, add these axes to x.
     Raise TypeError if x is real and the value is complex, or if the value cannot be converted.
 
-    raw, v : the key and the value as raw data.  basic : True if the key has no arrays.
-    handle : the Array that ``coerce`` returned for v.  value : the user's value, for the message.
+    data : the raw data of x.  raw, v : the key and the value as raw data.  basic : True if the key has
+    no arrays.  handle : the Array that ``coerce`` returned for v.  value : the user's value, for the
+    message.
     """
     into_real = v is not None and is_complex(v) and data.dtype.kind not in "cb"
     if v is None or (into_real and not selects_nothing(data, raw, v)):
@@ -202,12 +204,15 @@ def fit_write(
         _, v, _ = promote("__setitem__", ("value", "x"), (handle, x), (v, data))
         raw = raw if basic else storage_of(data).key(raw, data)
     if READS_KEYS_LATE and not basic:
-        raw = apart_from(data, raw)
+        raw = copy_shared_indices(data, raw)
     return data, raw, v
 
 
-def apart_from(data: Any, key: Any) -> Any:
-    """Return ``key`` with copies of its arrays that share memory with ``data``, which is written to."""
+def copy_shared_indices(data: Any, key: Any) -> Any:
+    """Return ``key``, in which index arrays that share memory with ``data`` are replaced by copies.
+
+    ``x[x] = v`` would otherwise change the indices while NumPy reads them.
+    """
     memory = data.data if type(data) is Batched else data
     parts = [
         part.copy() if type(part) is type(memory) is np.ndarray and overlap(part, memory) else part
@@ -217,9 +222,10 @@ def apart_from(data: Any, key: Any) -> Any:
 
 
 def selects_nothing(data: RawArray, key: Any, value: Any) -> bool:
-    """Return True if a key selects no elements; False for batched data and values that are no arrays.
+    """Return True if ``data[key]`` has no elements, so that any dtype of the value is allowed.
 
-    Raise NumPy's error if the key or the value does not fit the data.
+    Return False without a check for batched data, and for values that are no arrays.  Raise NumPy's
+    error if the key or the value does not fit the data.
     """
     parts = key if type(key) is tuple else (key,)
     if type(value) not in STORAGES or any(
@@ -236,12 +242,12 @@ def selects_nothing(data: RawArray, key: Any, value: Any) -> bool:
 
 
 def write_data(x: Array, key: Any, value: RawOperand, memory: RawArray | None) -> Any:
-    """Write ``x[key] = value`` to the raw data, and return the memory that then holds the root's value.
+    """Do ``x[key] = value`` on the raw data; return the raw data that the root of x has afterwards.
 
     The root is the Array whose memory the view x shows, or x itself if x is no view.  The write is done
     in place.  If the library cannot write in place, the root gets new data.
 
-    memory : the memory of the root, as ``make_exclusive`` returned it.
+    memory : the root's data, as ``make_exclusive`` returned it.
     """
     data = x._data
     if type(data) is np.ndarray:
@@ -259,7 +265,7 @@ def write_data(x: Array, key: Any, value: RawOperand, memory: RawArray | None) -
 
 
 def overlap(v: RawOperand, data: Any) -> bool:
-    """Return True if a write into ``data`` may change ``v``, because they may share memory."""
+    """Return True if a write of the value ``v`` into ``data`` may change v: they may share memory."""
     if type(v) is not np.ndarray:
         return storage_of(v).shares(v, data)
     owner = data if data.base is None else data.base
@@ -269,9 +275,9 @@ def overlap(v: RawOperand, data: Any) -> bool:
 
 
 def add_hidden_axes(x: Array, *values: Any) -> tuple[int, Any]:
-    """Add vmap's hidden axes of ``values`` to the root of x, so that they can be written to x.
+    """Add vmap's hidden axes of ``values`` to the root of x, so that the values can be written to x.
 
-    The root (the Array whose memory x shows) is x itself if x is no view.  Its value is
+    The root is the Array whose memory the view x shows, or x itself if x is no view.  Its value is
     repeated along each new axis.  Return the new value id and data of x.
     """
     check_open(axis_ids_of(values))
@@ -284,7 +290,7 @@ def add_hidden_axes(x: Array, *values: Any) -> tuple[int, Any]:
                 f"cannot get a value for each example [at {user_line()}]; write to a copy instead"
             )
         value_id, data = current(wide)
-        put_in_place(root, data, value_id, root._state & ~KEPT)
+        set_value_fields(root, data, value_id, root._state & ~KEPT)
     return current(x)
 
 
@@ -324,7 +330,9 @@ def record_put(
     """Record the write ``x[key] = value`` after it was done, and give x's root a new value id.
 
     The root is the Array whose memory the view x shows, or x itself if x is no view.
-    written, memory : the data of x and of the root at the time of the write.
+
+    written_id : the value id of the written value.  value : its raw data.  basic : True if the key has
+    no arrays.  written, memory : the data of x and of the root at the time of the write.
     """
     if MODES:
         notify_written(x)
@@ -352,7 +360,10 @@ def record_put(
 def record_add(
     x: Array, sign: int, written_id: int, value: RawOperand, written: RawArray, memory: RawArray
 ) -> None:
-    """Record ``x += value`` (sign 1) or ``x -= value`` (sign -1) after the write: see ``record_put``."""
+    """Record ``x += value`` (sign 1) or ``x -= value`` (sign -1) after it was done.
+
+    The parameters are those of ``record_put``.
+    """
     if MODES:
         notify_written(x)
     root, path = x, ()
@@ -401,8 +412,8 @@ def record_write(
                         shape, dtype = value.shape, value.dtype
                     else:  # a Python scalar
                         shape, dtype = (), None
-                    about = (path, key, shape, dtype, *more, data.shape, data.dtype)
-                    record = (plan.number, new, old, written_id, *about)
+                    fields = (path, key, shape, dtype, *more, data.shape, data.dtype)
+                    record = (plan.number, new, old, written_id, *fields)
                     recorder.record(record)
                     followed.add(new)
                     if kind == "c":
@@ -474,8 +485,8 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
     """
     functional = getattr(operator, {"and": "and_", "or": "or_"}.get(short, short))
     raw = getattr(operator, f"i{short}")
-    update = updates(op, raw, functional)
-    # The op floor_divide differs from NumPy's for special values such as infinities: see ``updates``.
+    update = make_update(op, raw, functional)
+    # The op floor_divide differs from NumPy's for infinities: see ``make_update``.
     has_numpys_values = op.name != "floor_divide"
     # The sign of an ADD record; 0 if such a record cannot describe the op.
     sign = {"add": 1, "subtract": -1}.get(op.name, 0)
@@ -547,10 +558,10 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
 
 
 def sum_in_layout(result: Array, data: np.ndarray[Any, Any], v: np.ndarray[Any, Any]) -> None:
-    """Overwrite ``result``, the product ``data @ v``, with the exact result of NumPy's ``data @= v``.
+    """Overwrite ``result``, the product ``data @ v``, with the bits that NumPy's ``data @= v`` has.
 
-    On some processors the layout of the output decides the order of summation in a matrix product, and
-    so the rounding errors.
+    On some processors the memory layout of the output decides the order of summation in a matrix
+    product, and so the rounding errors.
     """
     if data.size and not data.flags.c_contiguous and result._data.shape == data.shape:
         with Quiet():  # the product itself has warned
@@ -569,17 +580,16 @@ def copy_in_strides(data: np.ndarray[Any, Any]) -> Any:
     return copy
 
 
-def updates(
+def make_update(
     op: Op, raw: Callable[[Any, Any], Any], functional: Callable[[Any, Any], Any]
 ) -> Callable[[Array, Any, Any], Any]:
-    """Return a function ``update(x, v, memory)`` that replaces x's data by the op's result for x and v.
+    """Return a function ``update(x, v, memory)`` that does ``x op= v`` on raw data of all libraries.
 
-    ``update`` serves the data of all array libraries, and computes in place if the library can.
+    It computes in place if the library can.  ``memory`` is the data of x's root, as ``make_exclusive``
+    returned it.  ``update`` returns the data that the root has afterwards.
 
     raw : the in-place operator for raw data, such as operator.iadd.  functional : the operator that
     returns new data, such as operator.add.
-    memory : the memory that x shows, as ``make_exclusive`` returned it.  ``update`` returns the memory
-    that is shown after the op.
     """
     # For special values such as infinities, the operators ``//`` and ``%`` differ between the libraries.
     # The functions that ``RawFunctions`` has for these ops return the same values for all libraries.
@@ -610,11 +620,11 @@ def updates(
 
 
 def fit_operand(op: Op, x: Array, handle: Array, data: RawArray, other: RawOperand) -> Any:
-    """Return the other operand of an in-place op as raw data of the array library of x.
+    """Return y of ``x op= y`` as raw data of the array library of x.
 
     Raise ValueError or TypeError if the result's shape or dtype does not fit into x.
 
-    data : the raw data of x.  handle, other : the operand as an Array, and its raw data.
+    data : the raw data of x.  handle, other : y as an Array, and its raw data.
     """
     if type(other) is not type(data) and hasattr(other, "dtype"):
         _, _, other = promote(op.name, ("x1", "x2"), (x, handle), (data, other))
@@ -644,9 +654,11 @@ def fit_operand(op: Op, x: Array, handle: Array, data: RawArray, other: RawOpera
 def check_in_numpy(
     op: Op, raw: Callable[[Any, Any], Any], data: RawArray, other: RawOperand
 ) -> None:
-    """Raise NumPy's error if the operands, without vmap's hidden axes, do not fit an in-place op.
+    """Raise NumPy's error if the operands of an in-place op, apart from vmap's hidden axes, do not fit.
 
-    Run the op on NumPy arrays of ones to find out.  If x's data is not NumPy's, check nothing.
+    Run the op on NumPy arrays of ones to find out.  If the data is not NumPy's, check nothing.
+
+    raw : the in-place operator for raw data, such as operator.iadd.
     """
     if storage_of(data).beneath(data).kind is not np.ndarray:
         return
@@ -662,9 +674,11 @@ def check_in_numpy(
 
 
 def replace_value(op: Op, x: Array, result: Array, v: RawArray) -> Array:
-    """Replace the value of x by the result of a recorded op.  Views of x show the new value.
+    """Finish ``x op= y`` after ``x op y`` was recorded: give x the value of ``result``; return x.
 
-    v : the raw data of the other operand.
+    Views of x show the new value.
+
+    v : the raw data of y.
     """
     if op.name == "matmul" and result.ndim > x.ndim:  # NumPy drops leading axes of length 1
         ones = (1,) * (result.ndim - x.ndim)
@@ -695,5 +709,5 @@ def replace_value(op: Op, x: Array, result: Array, v: RawArray) -> Array:
             notify_other_threads((x._value_id,))
         state = result._state & KEPT
         laid = storage_of(new).laid_out(new, x._data)  # x keeps its strides, as in NumPy
-        put_in_place(x, laid, value_id, state if laid is new else 0)
+        set_value_fields(x, laid, value_id, state if laid is new else 0)
     return x

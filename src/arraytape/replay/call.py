@@ -18,7 +18,7 @@ import numpy as np
 
 from .._array.array import IS_VIEW, KEPT, SCALAR, Array
 from .._array.paths import Path
-from .._array.views import below, current, refresh, root_of
+from .._array.views import current, extended_path, refresh, root_of
 from .._tape.recording import Recording
 from .._util import nest
 from .bound_arguments import argument_arrays, argument_leaves, check_apart, is_read_only
@@ -302,7 +302,7 @@ class Call:
                 view = leaf._view
                 above = view.root
                 if above._state & IS_VIEW:
-                    view.path = below(above._view.root, above._view.path, view.path)
+                    view.path = extended_path(above._view.root, above._view.path, view.path)
                     view.root, view.seen = above._view.root, 0
                 view.src = None
                 refresh(leaf)

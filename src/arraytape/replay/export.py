@@ -20,7 +20,7 @@ from .._storage.standard import Size, Standard
 from .._util import nest
 from .._util.array_types import Index, Namespace, RawArray, RawOperand
 from .._util.errors import user_line
-from ..ops._factorisations import by_systems
+from ..ops._factorisations import cholesky_by_systems
 from .bound_arguments import argument_leaves
 from .passes.simplify import is_basic
 from .program import CONSTANT, FOREIGN, Guard, Node, Program, replaced
@@ -83,7 +83,7 @@ class Over(Standard):
         return x[whole_key(key, x.ndim)]
 
     def through_cholesky(self, g: RawArray, y: RawArray) -> Any:
-        return by_systems(g, y, y, False, self)
+        return cholesky_by_systems(g, y, y, False, self)
 
     def item(self, whole: RawArray, place: int) -> Any:
         return whole[place]

@@ -1,4 +1,4 @@
-"""Airy functions."""
+"""Airy functions, their integrals, and the exponentially scaled Airy functions."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ THIRD, TWO_THIRDS = 1 / 3, 2 / 3
 
 
 def slope_of_ai(z: RawArray, xp: Namespace) -> Any:
-    """Return the derivative of airye's eai.
+    """Return the derivative of eai, the scaled Ai, which is the first result of airye.
 
     Where z is large eai is ``sqrt(z / 3) / pi kve(1 / 3, s)``, with s = 2 / 3 z ** 1.5.
     """
@@ -65,7 +65,7 @@ def slope_of_ai(z: RawArray, xp: Namespace) -> Any:
 
 
 def slope_of_aip(z: RawArray, xp: Namespace) -> Any:
-    """Return the derivative of airye's eaip.
+    """Return the derivative of eaip, the scaled derivative of Ai, which is the second result of airye.
 
     Where z is large eaip is ``-z / (sqrt(3) pi) kve(2 / 3, s)``, with s = 2 / 3 z ** 1.5.
     """
@@ -77,7 +77,7 @@ def slope_of_aip(z: RawArray, xp: Namespace) -> Any:
 
 
 def slope_of_bi(z: RawArray, xp: Namespace) -> Any:
-    """Return the derivative of airye's ebi for real z.
+    """Return the derivative of ebi, the scaled Bi, the third result of airye, for real z.
 
     Where z is large ebi is ``sqrt(z / 3) (ive(-1 / 3, s) + ive(1 / 3, s))``, with s = 2 / 3 z ** 1.5.
     """
@@ -89,7 +89,7 @@ def slope_of_bi(z: RawArray, xp: Namespace) -> Any:
 
 
 def slope_of_bip(z: RawArray, xp: Namespace) -> Any:
-    """Return the derivative of airye's ebip for real z.
+    """Return the derivative of ebip, the scaled derivative of Bi, the last result of airye, for real z.
 
     Where z is large ebip is ``z / sqrt(3) (ive(-2 / 3, s) + ive(2 / 3, s))``, with s = 2 / 3 z ** 1.5.
     """
@@ -107,9 +107,10 @@ def airy_rate(z: RawArray, xp: Namespace) -> Any:
 
 
 def split_large(z: RawArray, xp: Namespace) -> tuple[Any, Any, Any]:
-    """Return the mask ``real(z) > 1``, z with 1 where the mask is False, and s.
+    """Return what the formulas with Bessel functions need, which are used where real(z) > 1.
 
-    s is ``2 / 3 z ** 1.5``, computed from the second result.
+    That is the mask ``real(z) > 1``, z with 1 in place of elements where the mask is False, and
+    s = ``2 / 3 z ** 1.5`` of the latter.
     """
     large = real_data(z, xp) > 1
     far = xp.where(large, z, 1 + 0 * z)
@@ -137,11 +138,13 @@ airye = special_tuple(
 # a second, real operand of the ops.
 @kernel
 def bi_scaled(z: RawArray, s: RawArray, *, xp: Namespace) -> Any:
+    """Return Bi(z) exp(-s)."""
     return xp.special.airye(z)[2] * xp.exp(real_exponent(z, xp) - real_data(s, xp))
 
 
 @kernel
 def bip_scaled(z: RawArray, s: RawArray, *, xp: Namespace) -> Any:
+    """Return Bi'(z) exp(-s)."""
     return xp.special.airye(z)[3] * xp.exp(real_exponent(z, xp) - real_data(s, xp))
 
 

@@ -76,6 +76,7 @@ def ive_by_order(n: int, v: RawArray, x: RawArray, *, xp: Namespace) -> Any:
 
 
 def refuse_complex(x: RawArray) -> None:
+    """Raise LookupError, the error for a derivative that is not known, if x is complex."""
     if is_complex(x):
         raise LookupError(
             f"pass real arguments, not {x.dtype}: for complex ones no derivative of a modified Bessel "
@@ -86,9 +87,10 @@ def refuse_complex(x: RawArray) -> None:
 def sum_ive_series(
     n: int, v: RawArray, x: RawArray, peak: RawArray, count: int, xp: Namespace
 ) -> Any:
-    """Return the n-th derivative of exp(-x) I_v(x) with respect to v, a sum of ``count`` terms.
+    """Return the n-th derivative of exp(-x) I_v(x) with respect to v, for 1-d data v and x > 0.
 
-    The terms are those around the greatest one, which has the index ``peak``.
+    The result is the sum of the ``count`` terms around the greatest one, whose index in the series is
+    ``peak``.
     """
     first = xp.maximum(xp.floor(peak) - count // 2, 0.0 * peak)
     v, half = v[:, None], (x / 2.0)[:, None]

@@ -1,9 +1,9 @@
-"""Exponentially scaled Bessel functions.
+"""Exponentially scaled Bessel functions, such as kve(v, x) = exp(x) K_v(x), and their derivatives.
 
 The usual formula for the derivative of a scaled function is a difference of two nearly equal numbers.
 For example exp(x) K0(x) is proportional to x ** -0.5 at large x.  Its slope, a difference of two
-numbers of this size, is 2 x times smaller.  So kernels compute the derivatives of all orders.  Where
-the argument is large, they differentiate Hankel's expansions.
+numbers of this size, is smaller by a factor of 2 x.  So kernels compute the derivatives of all orders.
+Where the argument is large, they differentiate Hankel's expansions.
 """
 
 from __future__ import annotations
@@ -105,7 +105,10 @@ def leibniz_derivative(family: Family, order: int, v: RawArray, z: RawArray, xp:
 def expansion_derivative(
     family: Family, order: int, v: RawArray, z: RawArray, xp: Namespace
 ) -> Any:
-    """Return the derivative of Hankel's expansion with respect to z, term by term."""
+    """Return the derivative with respect to z, of this order, of the family's expansion for large z.
+
+    Hankel's expansion (see ``Family``) is differentiated term by term.  v : the Bessel function's order.
+    """
     term = family.factor(v, xp) * z**-0.5 * z**-order
     total = 0
     for k in range(TERMS):
@@ -192,8 +195,8 @@ special(
 
 # --- scaled by a real part or an imaginary part: not analytic ---------------------------------------
 # The scale exp(-abs(imag(z))) or exp(-abs(real(z))) is not analytic in z.  So for complex z there is an
-# op with the scale exp(-s) and a real operand s.  The op is analytic in z, and is called with
-# abs(imag(z)) or abs(real(z)) as s.
+# op with the scale exp(-s) and a real operand s (``COMPLEX_OF``).  It is analytic in z.  The operand
+# s is abs(imag(z)) or abs(real(z)).  For real z the ops in ``REAL_OF`` are called.
 REAL_OF = {
     "jve": special(
         "jve", "v z", ORDER, lambda t, v, z, xp: t * half_difference(xp.special.jve, v, z),

@@ -234,6 +234,7 @@ btdtrib = special(
 # --- from odds to a probability -----------------------------------------------------------------------
 @kernel
 def share(odds: RawArray, *, xp: Namespace) -> Any:
+    """Return odds / (1 + odds), which is 1, not NaN, where the odds are infinite."""
     return xp.where(odds > 1, 1 / (1 + 1 / odds), odds / (1 + odds))
 
 

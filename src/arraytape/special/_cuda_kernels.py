@@ -63,14 +63,18 @@ DTYPES = {"d": "float64", "l": "int64", "D": "complex128"}
 
 
 class KernelInCpp:
-    """A function of ``KERNELS_IN_CPP``."""
+    """A special function for CuPy's data, from a line of ``KERNELS_IN_CPP``.
+
+    header, function : the header that defines the C++ function, and its name.  loops : a pair (types of
+    the inputs, types of the results) in NumPy's letters for each dtype that the function accepts.
+    """
 
     def __init__(self, line: str) -> None:
         self.name, types, self.header, self.function = line.split()
         self.loops = [loop.split("->") for loop in types.split(",")]
 
     def bind(self, xp: Namespace) -> Any:
-        """Return the function of CuPy's data, or None if CuPy lacks the header."""
+        """Return the function of CuPy's data, or None if the installed CuPy lacks the header."""
         if (
             getattr(xp.cupy, "ElementwiseKernel", None) is None
         ):  # a stand-in for CuPy in tests compiles nothing
@@ -81,7 +85,11 @@ class KernelInCpp:
         return functools.partial(self.launch, xp=xp)
 
     def launch(self, *operands: Any, xp: Namespace) -> Any:
-        """Compute in double precision, by the first loop that takes the data, real or complex."""
+        """Return the function's value, computed in double precision by the first loop for such data.
+
+        Complex data needs a loop with complex inputs.  The result is cast to single precision if the
+        operands have it.
+        """
         arrays = [x for x in operands if hasattr(x, "dtype")]
         scalars = [x for x in operands if not hasattr(x, "dtype")]
         wanted = inexact_type(*[x.dtype for x in arrays if x.dtype.kind in "fc"], *scalars)

@@ -185,6 +185,7 @@ _sinpi = special(
 # --- entropies ------------------------------------------------------------------------------------
 @kernel
 def ratio(x1: RawArray, x2: RawArray, *, xp: Namespace) -> Any:
+    """Return x1 / x2, and 0 where x1 is 0, even if x2 is 0, too."""
     return xp.where((x1 == 0) & (x2 == x2), 0.0, x1 / x2)
 
 
@@ -382,6 +383,7 @@ def _tukey_by_value(t: RawArray, x: Real, lmbda: Real, y: RawArray, xp: Namespac
 
 
 def _tukey_density(x: Real, lmbda: Real, y: RawArray, xp: Namespace) -> Any:
+    """Return the density of the Tukey lambda distribution at x, given y = tklmbda(x, lmbda)."""
     other = xp.special.tklmbda(-x, lmbda)  # 1 - y
     density = 1.0 / (xp.pow(y, lmbda - 1.0) + xp.pow(other, lmbda - 1.0))
     return xp.where((lmbda > 0) & (xp.abs(x) * lmbda > 1.0), 0.0, density)

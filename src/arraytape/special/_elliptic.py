@@ -2,7 +2,8 @@
 
 The derivative of an elliptic integral is again an integral of a product of powers, with one exponent
 raised by one (DLMF 19.18).  Some of these integrals are Carlson's RD.  The kernel ``carlson_integral``
-computes the others by quadrature.  So nothing cancels, and equal arguments need no special case.
+computes the others by quadrature, a sum of positive terms.  So no digits are lost by cancellation, and
+equal arguments need no special case.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ._statement import special
 if TYPE_CHECKING:
     from .._util.array_types import Namespace, RawArray, RawOperand
 
+# Intervals from which tests draw operands.
 PARAMETERS, LENGTHS, ANGLES, POWERS = (-2.0, 0.95), (0.1, 3.0), (-4.0, 4.0), (0.5, 1.5)
 
 

@@ -43,12 +43,13 @@ def _gaussian(n: int, z: RawArray, sign: float, xp: Namespace) -> Any:
     return found
 
 
-def _forwards(
+def _by_recurrence(
     n: int, z: RawArray, value: RawArray, first: Callable[[Any], Any], sign: float
 ) -> Any:
-    """Return the n-th derivative of a function y that solves ``y'' = 2 sign (z y' + y)``.
+    """Return the n-th derivative at z of a function y that solves ``y'' = 2 sign (z y' + y)``.
 
-    ``value`` is y at z, and ``first`` maps y to y'.
+    Each derivative follows from the two before it.  value : y at z.  first : the function that maps
+    this value to y' at z.
     """
     if n == 0:
         return value
@@ -63,7 +64,7 @@ def erfcx_derivative(n: int, z: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of exp(z ** 2) erfc(z).  Source: DLMF 7.18(iv), 7.12.1."""
     near = xp.abs(z) < FAR
     close = xp.where(near, z, 0.0)
-    forwards = _forwards(
+    forwards = _by_recurrence(
         n, close, xp.special.erfcx(close), lambda y: 2.0 * (close * y) - 2.0 / ROOT_PI, 1.0
     )
     beyond = xp.where(near, FAR, z)
@@ -79,7 +80,9 @@ def dawsn_derivative(n: int, z: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of Dawson's integral.  Source: DLMF 7.10.4, 7.12."""
     near = xp.abs(z) < FAR
     close = xp.where(near, z, 0.0)
-    forwards = _forwards(n, close, xp.special.dawsn(close), lambda y: 1.0 - 2.0 * (close * y), -1.0)
+    forwards = _by_recurrence(
+        n, close, xp.special.dawsn(close), lambda y: 1.0 - 2.0 * (close * y), -1.0
+    )
     beyond = xp.where(near, FAR, z)
     far = _asymptotic(n, beyond, 1.0, xp) * ((-1.0) ** n / 2.0)
     if is_complex(z):
@@ -148,7 +151,7 @@ def log_ndtr_derivative(x: RawArray, *, xp: Namespace) -> Any:
     return math.sqrt(2.0 / math.pi) / xp.special.erfcx(x * -math.sqrt(0.5))
 
 
-def _slope_of_share(t: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any:
+def _log_ndtr_curvature(t: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any:
     """Return ``t`` times the derivative of log_ndtr_derivative, ``-y * (x + y)``, with y the result."""
     # The formula -y (x + y) cancels where x is negative.  The formula with erfcx is not used where x is
     # positive, because there erfcx overflows before y is 0.
@@ -158,7 +161,7 @@ def _slope_of_share(t: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any
     return t * xp.where(y == 0, 0.0, y * xp.where(positive, -(x + y), growth))
 
 
-special("log_ndtr_derivative", "x", _slope_of_share, domains=[REAL], complex=True, public=False)
+special("log_ndtr_derivative", "x", _log_ndtr_curvature, domains=[REAL], complex=True, public=False)
 log_ndtr = special(
     "log_ndtr", "x", lambda t, x, xp: t * xp.special.log_ndtr_derivative(x), domains=[REAL],
     complex=True, summary="The logarithm of ndtr, accurate where x is far below 0",
@@ -273,7 +276,7 @@ def modfresnel_k(z: RawArray, sign: RawArray, *, xp: Namespace) -> Any:
     return xp.where(sign > 0, plus, minus)
 
 
-def _turned(sign: RawOperand) -> Any:
+def _eighth_turn(sign: RawOperand) -> Any:
     """Return exp(-1j sign pi / 4)."""
     return math.sqrt(0.5) * (1.0 - 1j * sign)
 
@@ -293,7 +296,7 @@ _modfresnel_f = special(
 _modfresnel_k = special(
     "modfresnel_k", "x sign",
     lambda t, x, sign, xp: (
-        t * (0.5 * _turned(sign) * xp.special.erfcx_derivative(1, _turned(sign) * x))
+        t * (0.5 * _eighth_turn(sign) * xp.special.erfcx_derivative(1, _eighth_turn(sign) * x))
     ),
     None, domains=[POSITIVE, (1, 1.5)], integers="sign", public=False,
 )  # fmt: skip

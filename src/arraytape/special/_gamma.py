@@ -26,7 +26,7 @@ BERNOULLI = (
     1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798,
     -174611 / 330, 854513 / 138, -236364091 / 2730,
 )  # fmt: skip
-LONGEST = 10_000  # most steps of the recurrence in ``polygamma_of``, beyond which the result is NaN
+LONGEST = 10_000  # the result of ``polygamma_of`` is NaN if its recurrence needs more steps
 ENOUGH = 12.0  # from this argument on, the asymptotic series have the precision of float64
 
 
@@ -167,7 +167,7 @@ _factorial = special(
     lambda t, x, y, xp: t * xp.where(x < 0, 0.0, y * xp.special.digamma(1.0 + x)),
     summary="gamma(1 + x), and 0 where x is negative", continuous=False,
 )  # fmt: skip
-LANCZOS = 6.024680040776729583740234375
+LANCZOS = 6.024680040776729583740234375  # the parameter g of Lanczos's approximation, as in Boost
 
 
 def _lanczos(t: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any:

@@ -1,4 +1,4 @@
-"""Hypergeometric functions."""
+"""Hypergeometric functions, differentiable with respect to the argument, not to the parameters."""
 
 from __future__ import annotations
 

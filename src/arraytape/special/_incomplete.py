@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .._util.array_types import Namespace, RawArray
     from ._rules import Real
 
+# Intervals from which tests draw operands.
 ORDER = (0, 3)
 PROBABILITY = (0.02, 0.98)
 SHAPE = (0.3, 6.0)

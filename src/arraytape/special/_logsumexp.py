@@ -1,7 +1,7 @@
-"""The logarithm of a sum of exponentials, with SciPy's values and derivatives of all orders.
+"""``logsumexp``: the logarithm of a sum of exponentials, with SciPy's values and all derivatives.
 
 SciPy takes the largest terms out of the sum with a mask, which has no derivative.  So here the value is
-computed by SciPy's steps, and the derivatives come from a sum without a mask.
+computed by SciPy's steps on untracked data, and the derivatives come from a sum without a mask.
 """
 
 from __future__ import annotations
@@ -86,16 +86,16 @@ def logsumexp(
     Array or tuple of Array
         The logarithm.  If ``return_sign`` is True, also the sign or phase of the sum.
     """
-    a, b = _promoted(a, b)
+    a, b = _common_operands(a, b)
     axes = tuple(range(a.ndim)) if axis is None else axis
     with Quiet():
-        y, phase = _with_slopes(a, b, axes, return_sign)
+        y, phase = _log_and_phase(a, b, axes, return_sign)
     if not keepdims:
         y, phase = squeeze(y, axes), phase if phase is None else squeeze(phase, axes)
     return (y, phase) if return_sign else y
 
 
-def _with_slopes(
+def _log_and_phase(
     a: Array, b: Array | None, axes: int | tuple[int, ...], with_phase: bool
 ) -> tuple[Array, Any]:
     """Return log(sum(b * exp(a))) with derivatives, and the sign or phase of the sum.
@@ -104,7 +104,7 @@ def _with_slopes(
     value of the sum.  The summed axes stay, with length 1.
     """
     fixed = None if b is None else stop_gradient(b)
-    value, phase = _value(stop_gradient(a), fixed, axes, with_phase)
+    value, phase = _scipys_values(stop_gradient(a), fixed, axes, with_phase)
     finite = isfinite(value)
     terms = a - where(finite, value, 0.0)
     terms = exp(terms) if b is None else _weighted_exp(b, terms)
@@ -128,7 +128,7 @@ def _with_slopes(
     return where(finite, value + moved, plain), phase
 
 
-def _promoted(
+def _common_operands(
     a: Array | npt.ArrayLike, b: Array | npt.ArrayLike | None
 ) -> tuple[Array, Array | None]:
     """Return both operands in one floating-point dtype and shape, with at least one axis."""
@@ -146,10 +146,10 @@ def _promoted(
     return in_common(x), None if factors is None else in_common(factors)
 
 
-def _value(
+def _scipys_values(
     a: Array, b: Array | None, axes: int | tuple[int, ...], with_phase: bool
 ) -> tuple[Array, Array | None]:
-    """Return the values of ``_with_slopes``, computed in SciPy's steps, so that all bits are SciPy's.
+    """Return the values of ``_log_and_phase``, computed in SciPy's steps, so that all bits are SciPy's.
 
     Derivatives through these steps would be wrong, so the caller passes operands that no tape follows.
     """
@@ -160,7 +160,7 @@ def _value(
         nothing = astype(where(isnan(infinite), infinite, -math.inf), a.dtype)
         return nothing, sign(nothing) if with_phase else None
     masked = a if b is None else where(b == 0, -math.inf, a)
-    top, at_top = _greatest(masked, axes)
+    top, at_top = _largest_element(masked, axes)
     factors = astype(at_top, a.dtype)
     m = sum_of(factors if b is None else b * factors, axis=axes, keepdims=True)
     others = exp(where(at_top, -math.inf, masked) - top)
@@ -178,11 +178,11 @@ def _value(
     y = where(finite, y, infinite)
     if with_phase:
         phase = where(finite, phase, of_total)
-        return y, real(phase) + _wrapped(imag(phase)) * 1j if a.dtype.kind == "c" else phase
-    return (real(y) + _wrapped(imag(y)) * 1j if a.dtype.kind == "c" else y), None
+        return y, real(phase) + _reduced_angle(imag(phase)) * 1j if a.dtype.kind == "c" else phase
+    return (real(y) + _reduced_angle(imag(y)) * 1j if a.dtype.kind == "c" else y), None
 
 
-def _greatest(a: Array, axes: int | tuple[int, ...]) -> tuple[Array, Array]:
+def _largest_element(a: Array, axes: int | tuple[int, ...]) -> tuple[Array, Array]:
     """Return the element with the largest real part along axes, and the mask of its positions.
 
     If several complex elements have the largest real part, the last of these elements is chosen.
@@ -196,8 +196,8 @@ def _greatest(a: Array, axes: int | tuple[int, ...]) -> tuple[Array, Array]:
     return sum_of(where(found, a, 0.0), axis=axes, keepdims=True), found
 
 
-def _wrapped(angle: Array) -> Array:
-    """Return the angle reduced to (-pi, pi]."""
+def _reduced_angle(angle: Array) -> Array:
+    """Return an angle, in radians, reduced to the interval (-pi, pi]."""
     wrapped = -(remainder(-angle + math.pi, 2 * math.pi) - math.pi)
     return where(absolute(angle) < math.pi, angle, wrapped)
 

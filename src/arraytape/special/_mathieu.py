@@ -1,6 +1,7 @@
 """Mathieu and spheroidal wave functions, differentiable with respect to the argument.
 
-Second derivatives come from the differential equations.
+Each function of SciPy returns a value and its derivative.  The derivative of the latter, a second
+derivative, comes from the differential equation.
 """
 
 from __future__ import annotations
@@ -38,30 +39,32 @@ def mathieu(name: str, value: str, *, modified: bool) -> None:
     """Register the ops of a Mathieu function y and of its derivative yp.
 
     y'' is (2 q cos(2 x) - a) y, or for modified functions (a - 2 q cosh(2 x)) y (DLMF 28.2.1, 28.20.1).
-    The characteristic value a is the function ``value`` of m and q.
+
+    name : SciPy's name.  value : the name of SciPy's function that returns the characteristic value a,
+    given m and q.
     """
     scale = 1.0 if modified else DEGREE
 
-    def second(m: Real, q: Real, x: Real, xp: Namespace) -> Any:
+    def curvature_ratio(m: Real, q: Real, x: Real, xp: Namespace) -> Any:
         """Return y'' / y, from the differential equation."""
         a = getattr(xp.special, value)(m, q)
         if modified:
             return a - 2 * q * xp.cosh(2 * x)
         return 2 * q * xp.cos(2 * DEGREE * x) - a
 
-    def first_line(t: RawArray, m: Real, q: Real, x: Real, xp: Namespace) -> Any:
+    def rule_of_y(t: RawArray, m: Real, q: Real, x: Real, xp: Namespace) -> Any:
         """Return ``t`` times the derivative of y: ``yp``, times pi / 180 where x is in degrees."""
         return t * scale * getattr(xp.special, f"{name}_yp")(m, q, x)
 
-    def second_line(t: RawArray, m: Real, q: Real, x: Real, xp: Namespace) -> Any:
+    def rule_of_yp(t: RawArray, m: Real, q: Real, x: Real, xp: Namespace) -> Any:
         """Return ``t`` times the derivative of yp, which is y'' from the differential equation, times
         pi / 180 where x is in degrees.
         """
-        return t * scale * second(m, q, x, xp) * getattr(xp.special, f"{name}_y")(m, q, x)
+        return t * scale * curvature_ratio(m, q, x, xp) * getattr(xp.special, f"{name}_y")(m, q, x)
 
     FUNCTIONS[name] = special_tuple(
         name, "m q x",
-        {"y": [None, PARAMETER, first_line], "yp": [None, PARAMETER, second_line]},
+        {"y": [None, PARAMETER, rule_of_y], "yp": [None, PARAMETER, rule_of_yp]},
         summary="Mathieu function and its derivative", integers="m",
         domains=[ORDERS, STRENGTHS, (0.2, 1.5) if modified else (5.0, 80.0)], source="DLMF 28.2.1",
     )  # fmt: skip
@@ -110,27 +113,30 @@ def spheroidal(
 ) -> None:
     """Register four ops: a spheroidal function s and its derivative sp, each without and with cv.
 
-    The operand cv is the characteristic value.  In ops without the operand, cv is the function ``value``
-    of m, n, c.  ``equation`` returns the second derivative.  Tests draw x from the interval ``places``.
+    The operand cv is the characteristic value.
+
+    name : SciPy's name.  value : the name of the function of m, n and c that returns cv, for ops without
+    this operand.  equation : a function that returns the second derivative.  places : the interval from
+    which tests draw x.
     """
 
-    def first(t: RawArray, m: Real, n: Real, c: Real, x: Real, xp: Namespace) -> Any:
+    def slope_of_s(t: RawArray, m: Real, n: Real, c: Real, x: Real, xp: Namespace) -> Any:
         """Return ``t`` times the derivative of s with respect to x, ``sp``."""
         return t * getattr(xp.special, f"{name}_sp")(m, n, c, x)
 
-    def second(t: RawArray, m: Real, n: Real, c: Real, x: Real, xp: Namespace) -> Any:
+    def slope_of_sp(t: RawArray, m: Real, n: Real, c: Real, x: Real, xp: Namespace) -> Any:
         """Return ``t`` times the derivative of sp, by the differential equation."""
         cv = getattr(xp.special, value)(m, n, c)
         s, sp = (getattr(xp.special, f"{name}_{part}")(m, n, c, x) for part in ("s", "sp"))
         return t * equation(m, c, cv, x, s, sp)
 
-    def first_given(
+    def slope_of_s_given_cv(
         t: RawArray, m: Real, n: Real, c: Real, cv: Real, x: Real, xp: Namespace
     ) -> Any:
         """Return ``t`` times the derivative of s with respect to x, ``sp``."""
         return t * getattr(xp.special, f"{name}_cv_sp")(m, n, c, cv, x)
 
-    def second_given(
+    def slope_of_sp_given_cv(
         t: RawArray, m: Real, n: Real, c: Real, cv: Real, x: Real, xp: Namespace
     ) -> Any:
         """Return ``t`` times the derivative of sp, by the differential equation; NaN where cv is no
@@ -141,20 +147,25 @@ def spheroidal(
         solves = xp.abs(cv - own) <= 1e-6 * (1 + xp.abs(own))
         return t * xp.where(solves, equation(m, c, cv, x, s, sp), math.nan)
 
-    lines: list[Rule | Unknown] = [first, second, first_given, second_given]
+    rules: list[Rule | Unknown] = [
+        slope_of_s,
+        slope_of_sp,
+        slope_of_s_given_cv,
+        slope_of_sp_given_cv,
+    ]
     if name == "obl_rad2":
-        lines = [SECOND_KIND] * 4
+        rules = [SECOND_KIND] * 4
     if name == "pro_rad2":
-        lines[1] = lines[3] = INEXACT
+        rules[1] = rules[3] = INEXACT
     given, by = [None, None, SPHEROIDAL], [(0, 2), (2, 5), (0.5, 3.0)]
     FUNCTIONS[name] = special_tuple(
-        name, "m n c x", {"s": [*given, lines[0]], "sp": [*given, lines[1]]},
+        name, "m n c x", {"s": [*given, rules[0]], "sp": [*given, rules[1]]},
         summary="Spheroidal wave function and its derivative", integers="m n", domains=[*by, places],
         source="DLMF 30.2.1",
     )  # fmt: skip
     FUNCTIONS[f"{name}_cv"] = special_tuple(
         f"{name}_cv", "m n c cv x",
-        {"s": [*given, SPHEROIDAL, lines[2]], "sp": [*given, SPHEROIDAL, lines[3]]},
+        {"s": [*given, SPHEROIDAL, rules[2]], "sp": [*given, SPHEROIDAL, rules[3]]},
         summary="Spheroidal wave function of a characteristic value, and its derivative",
         integers="m n", domains=[*by, (2.0, 12.0), places], source="DLMF 30.2.1",
     )  # fmt: skip

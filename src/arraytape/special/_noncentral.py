@@ -1,4 +1,4 @@
-"""Noncentral chi-square distribution, as a Poisson mixture of central distributions.
+"""The noncentral chi-square distribution: a Poisson mixture of central distributions.
 
     F(a, rate, x) = sum over s of exp(-rate) rate ** s / s! gammainc(a + s, x)
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .._util.array_types import Namespace, RawArray
     from ._rules import Real
 
-LAMBDA = (0.3, 3.0)
+LAMBDA = (0.3, 3.0)  # the interval from which tests draw the rate or the noncentrality
 # If the largest term of a sum has an index above this, the result is NaN.  At this index 240,000 terms
 # are summed (``poisson_window``).
 LARGEST_PEAK = 1e8
@@ -59,8 +59,10 @@ def sums_from_steps(
 ) -> Any:
     """Return the terms F[s] of a sequence, given the differences steps[s] = F[s] - F[s + 1].
 
-    ``first`` is F[0], and ``last`` is the term after the last step.  Where the mask ``lower`` is True,
-    steps are added to ``last``, elsewhere subtracted from ``first``, so that no digits cancel.
+    One term costs a quadrature, a difference only a density.  Where the mask ``lower`` is True, steps
+    are added to the last term, elsewhere subtracted from the first, so that no digits cancel.
+
+    first, last : the terms before the first step and after the last one.
     """
     sums = xp.cumulative_sum(steps, axis=-1)
     backward = xp.flip(xp.cumulative_sum(xp.flip(steps, axis=-1), axis=-1), axis=-1)
@@ -69,7 +71,7 @@ def sums_from_steps(
 
 
 def gamma_window(a: RawArray, rate: RawArray, x: RawArray, xp: Namespace) -> tuple[Any, Any]:
-    """Return the indices and Poisson weights of a gamma mixture's largest terms for the density at x."""
+    """Return the indices s and Poisson weights of the largest terms of the mixture's density at x."""
     return poisson_window(0.5 * (xp.sqrt(a * a + 4 * rate * x) - a), rate, xp)
 
 
@@ -77,7 +79,12 @@ def gamma_window(a: RawArray, rate: RawArray, x: RawArray, xp: Namespace) -> tup
 def noncentral_gamma_density(
     n: RawArray, m: RawArray, a: RawArray, rate: RawArray, x: RawArray, *, xp: Namespace
 ) -> Any:
-    """Return a Poisson mixture of derivatives of gamma densities, of order n in a and m in x."""
+    """Return the derivative of order n in a and m in x of a Poisson mixture of gamma densities.
+
+    The mixture is the derivative in x of the F in the module's docstring.
+
+    rate : the mean of the Poisson distribution.
+    """
     inside, (a, rate, x) = finite_operands(1.0, a, rate, x, xp=xp)
     terms, weights = gamma_window(a, rate, x, xp)
 

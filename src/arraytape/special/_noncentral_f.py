@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 def beta_window(
     a: RawArray, b: RawArray, rate: RawArray, x: RawArray, xp: Namespace
 ) -> tuple[Any, Any]:
-    """Return the indices and Poisson weights of a beta mixture's largest terms for the density at x.
+    """Return the indices s and Poisson weights of the largest terms of the mixture's density at x.
 
-    The largest term is the s near which term s + 1 divided by term s is 1.  That ratio is
+    These lie around the largest term, where term s + 1 divided by term s is 1.  That ratio is
     rate x (a + b + s) / ((s + 1) (a + s)).
     """
     shift = a - rate * x
@@ -57,7 +57,12 @@ def noncentral_beta_density(
     i: RawArray, j: RawArray, m: RawArray, a: RawArray, b: RawArray, rate: RawArray, x: RawArray,
     complement: RawArray, *, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return a Poisson mixture of derivatives of beta densities, of orders i, j, m in a, b, x."""
+    """Return the derivative of orders i, j, m in a, b, x of a Poisson mixture of beta densities.
+
+    The mixture is the derivative in x of the F in the module's docstring.
+
+    rate : the mean of the Poisson distribution.  complement : 1 - x without rounding errors.
+    """
     inside, (a, b, rate, x, complement) = finite_operands(0.5, a, b, rate, x, complement, xp=xp)
     terms, weights = beta_window(a, b, rate, x, xp)
 
@@ -75,9 +80,11 @@ def noncentral_beta_step(
     i: RawArray, j: RawArray, a: RawArray, b: RawArray, rate: RawArray, x: RawArray,
     complement: RawArray, *, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the Poisson mixture of ``beta_step``.
+    """Return the Poisson mixture of ``beta_step``, of order i in a and j in b.
 
-    The result is minus the derivative of the mixture of betainc with respect to the rate.
+    For i = j = 0 it is minus the derivative of the F in the module's docstring in the rate.
+
+    rate : the mean of the Poisson distribution.  complement : 1 - x without rounding errors.
     """
     inside, (a, b, rate, x, complement) = finite_operands(0.5, a, b, rate, x, complement, xp=xp)
     terms, weights = beta_window(a, b, rate, x, xp)
@@ -94,7 +101,10 @@ def noncentral_beta_by(
     i: RawArray, j: RawArray, a: RawArray, b: RawArray, rate: RawArray, x: RawArray,
     complement: RawArray, *, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the derivative of order i in a and j in b of the F in the module's docstring; i + j > 0."""
+    """Return the derivative of order i in a and j in b of the F in the module's docstring; i + j > 0.
+
+    rate : the mean of the Poisson distribution.  complement : 1 - x without rounding errors.
+    """
     inside, (a, b, rate, x, complement) = finite_operands(0.5, a, b, rate, x, complement, xp=xp)
     terms, weights = beta_window(a, b, rate, x, xp)
 

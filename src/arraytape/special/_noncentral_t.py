@@ -32,7 +32,7 @@ BISECTIONS = 40  # steps of the bisection that finds the first and the last edge
 
 
 def normal_part(k: int, z: RawArray, xp: Namespace) -> Any:
-    """Return the k-th derivative of ndtr at z, k > 0, divided by the normal density."""
+    """Return the k-th derivative of ndtr at z, k > 0, divided by the normal density at z."""
     before, found = 0.0 * z, 1.0 + 0.0 * z
     for i in range(k - 1):  # the recurrence of Hermite polynomials, DLMF 18.9.1
         before, found = found, -(z * found + i * before)
@@ -45,6 +45,8 @@ def log_integrand(
     """Return the logarithm of the integrand of ``normal_gamma``, a function of v = log(x).
 
     Factors that are constants or polynomials are left out.
+
+    k : the order of the derivative of ndtr in the integrand.
     """
     z = s * xp.exp(0.5 * v) - nc
     normal = -0.5 * z * z if k else xp.special.log_ndtr(z)
@@ -52,9 +54,11 @@ def log_integrand(
 
 
 def nct_edges(k: int, a: RawArray, nc: RawArray, s: RawArray, xp: Namespace) -> list[Any]:
-    """Return the edges of panels in v = log(x) for the integral of ``normal_gamma``.
+    """Return the edges of the quadrature panels in v = log(x) for the integral of ``normal_gamma``.
 
     At the first and the last edge the integrand has fallen by exp(-DEPTH) from its maximum.
+
+    k : the order of the derivative of ndtr in the integrand.
     """
     half = 1 + 0.5 * s * s
     peak = (0.5 * s * nc + xp.sqrt((0.5 * s * nc) ** 2 + 4 * a * half)) / (2 * half)
@@ -81,10 +85,10 @@ def nct_edges(k: int, a: RawArray, nc: RawArray, s: RawArray, xp: Namespace) -> 
 def normal_gamma(
     n: RawArray, r: RawArray, k: RawArray, a: RawArray, nc: RawArray, s: RawArray, *, xp: Namespace
 ) -> Any:
-    """Return the n-th derivative with respect to a of a mean over the gamma distribution of shape a.
+    """Return the n-th derivative in a of the mean of x ** (r / 2) f(s sqrt(x) - nc).
 
-    The mean is taken of x ** (r / 2) f(s sqrt(x) - nc), where f is the k-th derivative of ndtr.  At
-    least one of n and k is positive.
+    Here x has the gamma distribution of shape a, and f is the k-th derivative of ndtr.  All derivatives
+    of nctdtr consist of such means.  At least one of n and k is positive.
     """
     inside = (a > 0) & xp.isfinite(a) & xp.isfinite(nc) & xp.isfinite(s)
     a, nc, s = (xp.where(inside, z, 1.0) for z in (a, nc, s))

@@ -1,6 +1,7 @@
 """Parabolic cylinder functions, differentiable with respect to the argument.
 
-Second derivatives come from the differential equation.
+Each function of SciPy returns a value and its derivative.  The derivative of the latter, a second
+derivative, comes from the differential equation.
 """
 
 from __future__ import annotations

@@ -53,19 +53,20 @@ def double_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def compute_each_order(orders: Sequence[Any], compute: Callable[..., Any], xp: Namespace) -> Any:
-    """Compute derivatives whose orders may differ from element to element.
+    """Return derivatives whose orders may differ from element to element.
 
-    ``orders`` are 1-d arrays.  ``compute`` gets Python ints, and is called once for each combination of
-    orders that occurs.
+    orders : one 1-d array for each operand of the derivative, such as (n, m) for orders in a and x.
+    compute : a function of as many Python ints, which returns the derivative of these orders for all
+    elements.  It is called once for each combination of orders that occurs.
     """
     found = xp.zeros_like(orders[0])
     highest = [int(xp.max(n)) if n.shape[0] else -1 for n in orders]
-    for kind in itertools.product(*[range(n + 1) for n in highest]):
-        here = orders[0] == kind[0]
-        for n, k in zip(orders[1:], kind[1:], strict=True):
+    for combination in itertools.product(*[range(n + 1) for n in highest]):
+        here = orders[0] == combination[0]
+        for n, k in zip(orders[1:], combination[1:], strict=True):
             here = here & (n == k)
         if xp.any(here):
-            found = xp.where(here, compute(*kind), found)
+            found = xp.where(here, compute(*combination), found)
     return found
 
 
@@ -88,9 +89,11 @@ def legendre_rule(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def panel_nodes(edges: Sequence[Any], xp: Namespace) -> Iterator[tuple[Any, Any]]:
-    """Yield the nodes and weights of each panel between two neighbouring edges, on a new last axis.
+    """Yield the nodes and weights of each panel between two neighbouring edges.
 
-    A panel that has the width 0 in all elements is left out.
+    Both have the shape (elements, NODES).  A panel that has the width 0 for all elements is left out.
+
+    edges : 1-d arrays, with an edge for each element.
     """
     nodes, weights = [xp.asarray(x, device=edges[0].device) for x in legendre_rule(NODES)]
     for start, end in itertools.pairwise(edges):
@@ -105,9 +108,10 @@ def find_cutoff(
     slope: Callable[[RawArray], Any],
     xp: Namespace,
 ) -> Any:
-    """Return the v at which the concave function ``height`` is -DEPTH, by Newton's method.
+    """Return the v at which the integrand exp(height(v)) has fallen to exp(-DEPTH), by Newton's method.
 
-    ``start`` lies beyond the root, from where Newton's method approaches the root monotonically.
+    height, slope : a concave function and its derivative.  start : a v beyond the root, from where
+    Newton's method approaches the root monotonically.
     """
     v = start
     for _ in range(NEWTON_STEPS):
@@ -116,11 +120,15 @@ def find_cutoff(
 
 
 def clip_edge(x: RawArray, low: RawArray, high: RawArray, xp: Namespace) -> Any:
+    """Return an edge of a panel, moved into the interval from ``low`` to ``high`` of the integral."""
     return xp.minimum(xp.maximum(x, low), high)
 
 
 def exp_derivatives(derivatives: Sequence[Any], order: int) -> list[Any]:
-    """Return the derivatives of exp(f) of orders 0 to ``order`` where f = 0, given f', f'', ..."""
+    """Return the derivatives of exp(f), divided by exp(f), of orders 0 to ``order``.
+
+    derivatives : the derivatives f', f'' and so on.
+    """
     found: list[Any] = [1.0]
     for n in range(1, order + 1):
         terms = [math.comb(n - 1, j) * derivatives[j] * found[n - 1 - j] for j in range(n)]
@@ -130,9 +138,11 @@ def exp_derivatives(derivatives: Sequence[Any], order: int) -> list[Any]:
 
 # --- the gamma function -------------------------------------------------------------------------------
 def gamma_constants(n: int, a: RawArray, xp: Namespace) -> list[Any]:
-    """Return the derivatives of gamma(a) exp(digamma(a) e) / gamma(a + e) in e, of orders 0 to n, at 0.
+    """Return the n + 1 constants c by which derivatives of the gamma density in a follow from moments.
 
-    The factor exp(digamma(a) e) makes the derivative of order 1 zero.
+    With u = log(t) - digamma(a), the n-th derivative in a of the density at t is the density times the
+    sum of comb(n, p) c[n - p] u ** p over p.  The constants are the derivatives, of orders 0 to n and at
+    e = 0, of gamma(a) exp(digamma(a) e) / gamma(a + e) in e.
     """
     return exp_derivatives([0.0 * a, *[-xp.special.polygamma(j, a) for j in range(1, n)]], n)
 
@@ -230,12 +240,15 @@ def gamma_edges(a: RawArray, x: RawArray, upper: RawArray, xp: Namespace) -> lis
 
 # --- the beta function --------------------------------------------------------------------------------
 def beta_constants(i: int, j: int, a: RawArray, b: RawArray, xp: Namespace) -> list[list[Any]]:
-    """Return derivatives of beta(a, b) / beta(a + d, b + e) at d = e = 0, without its linear part.
+    """Return the constants by which derivatives of the beta density in a and b follow from moments.
 
-    The linear terms of the logarithm are left out, because the centred logarithms, such as log(x)
-    minus its mean, contain them.  The rest is exp(f(d + e) - g(d) - h(e)).  There f, g and h are the
-    Taylor series of loggamma at a + b, a and b from the second order on.  The derivative of order p in d
-    and q in e is ``result[p][q]``.
+    The moments are those of the centred logarithms, such as log(t) minus its mean.  ``result[p][q]`` is
+    the derivative, of order p in d and q in e and at d = e = 0, of beta(a, b) / beta(a + d, b + e).  The
+    linear terms of its logarithm are left out, because the centred logarithms contain them.  The rest is
+    exp(f(d + e) - g(d) - h(e)), where f, g and h are the Taylor series of loggamma at a + b, a and b
+    from the second order on.
+
+    i, j : the highest orders p and q.
     """
 
     def curved(x: RawArray, sign: float, n: int) -> list[Any]:

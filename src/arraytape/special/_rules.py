@@ -1,4 +1,4 @@
-"""Helpers for rules in several modules, and a decorator for kernels that compute an n-th derivative.
+"""Helpers of derivative rules, and ``kernel_by_order``, a decorator for kernels of n-th derivatives.
 
     @kernel_by_order
     def exprel_derivative(n, x, *, xp): ...      # n is a Python int
@@ -64,9 +64,12 @@ def largest_order(n: Array | Batched | RawArray | float) -> int:
 def kernel_by_order(
     function: Callable[..., Any], kernels: dict[str, Callable[..., Any]] = KERNELS
 ) -> Callable[..., Any]:
-    """Register a kernel whose first parameter, the order n of the derivative, is a Python int.
+    """Register ``function``, a kernel whose first parameter n, the order, is a Python int; return it.
 
-    If the registered kernel gets an array of orders, it calls ``function`` once for each distinct order.
+    The registered kernel accepts an array of orders, too: it calls ``function`` once for each distinct
+    order in the array.
+
+    kernels : the dict in which the kernel is registered under its name.
     """
 
     @functools.wraps(function)
@@ -97,9 +100,10 @@ def compute_in_double(
 
 
 def horner(ratios: list[float], x: RawArray, xp: Namespace) -> Any:
-    """Return the power series ``1 + r[0] x (1 + r[1] x (...))``.
+    """Return the power series ``1 + r[0] x (1 + r[1] x (...))``, evaluated by Horner's rule.
 
-    The ratios r of neighbouring coefficients do not overflow where the coefficients themselves do.
+    ratios : r, the quotients of neighbouring coefficients.  They do not overflow where the coefficients
+    themselves do.
     """
     total = xp.ones_like(x)
     for ratio in reversed(ratios):

@@ -1,4 +1,4 @@
-"""The function ``special_tuple``, which defines a special function with several results."""
+"""Define special functions that return several results, such as ``airy``: ``special_tuple``."""
 
 from __future__ import annotations
 

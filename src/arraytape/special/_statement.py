@@ -1,4 +1,6 @@
-"""The function ``special``, which defines an elementwise op whose values are those of a SciPy function.
+"""Define special functions: elementwise ops whose values are those of SciPy's functions.
+
+Each is defined by one call of the function ``special``:
 
     digamma = special("digamma", "x", lambda t, x, xp: t * xp.special.polygamma(1, x), ...)
 
@@ -105,7 +107,7 @@ def special(
         convert=False,  # no conversion to floats: some ufuncs require integers
         into=functools.partial(call_ufunc, name),
     )  # fmt: skip
-    function.__doc__ = docstring(op, summary or f"``scipy.special.{name}``", source)
+    function.__doc__ = special_docstring(op, summary or f"``scipy.special.{name}``", source)
     register(op).public = function
     FACTS[op.name] = op
     STATEMENTS[name] = Statement(
@@ -120,7 +122,7 @@ def call_ufunc(
     out: Array | tuple[Array, ...] | None,
     where: Array | bool | None,
 ) -> Any:
-    """Call SciPy's ufunc ``name`` on Arrays, with ``out=`` or ``where=``."""
+    """Call SciPy's ufunc ``name`` on Arrays with ``out=`` or ``where=``, which ops do not have."""
     found = of_scipy(name)(*operands, out=out, where=True if where is None else where)
     return asarray(found) if out is None else found
 
@@ -157,7 +159,8 @@ def samples_of(domains: Sequence[tuple[float, float, str]]) -> tuple[Sample, ...
     )
 
 
-def docstring(op: Op, summary: str, source: str) -> str:
+def special_docstring(op: Op, summary: str, source: str) -> str:
+    """Return the docstring of the public function of an op that ``special`` defines."""
     names = ", ".join(op.inputs)
     unknown = [
         (x, rule.why)
@@ -197,8 +200,9 @@ Notes
 def helper_texts(op: Op, text: str | None) -> str:
     """Return the docstrings of the helper functions that the rules of an op call.
 
-    ``text`` is the op's docstring, which quotes the rules.  A helper may be defined below the op's
-    definition, so the package calls ``helper_texts`` after the import of all modules.
+    They are appended to ``text``, the op's docstring, which quotes the rules and so names the helpers.
+    A helper may be defined below the op's definition, so the package calls this function after the
+    import of all modules.
     """
     known: dict[str, Any] = {}
     for rule in op.rules or ():

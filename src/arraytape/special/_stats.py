@@ -52,10 +52,12 @@ _beta_ppf = special(
 
 # --- binomial distribution of real k and n ------------------------------------------------------------
 def binomial_derivative(i: int, j: int, m: int, k: Real, n: Real, p: Real, xp: Namespace) -> Any:
-    """Return the derivative of orders i, j, m of the beta density with the shapes k + 1, n - k + 1 at p.
+    """Return a derivative of the beta density with the shapes k + 1 and n - k + 1 at p.
 
-    i and j are the orders in the first and the second shape, m is the order in p.  The density is n + 1
-    times the probability of k successes in n trials.
+    The density is n + 1 times the probability of k successes in n trials, each of which succeeds with
+    the probability p.
+
+    i, j, m : the orders of the derivative in the first shape, the second shape, and p.
     """
     return xp.special.beta_density(i, j, m, k + 1, n - k + 1, p, 1 - p)
 
@@ -169,6 +171,7 @@ for _name in ("mean", "variance", "skewness"):
 
 # --- Cauchy and cosine --------------------------------------------------------------------------------
 def z_score(loc: Real, scale: Real, x: Real) -> Any:
+    """Return x, standardized by the location and the scale of a distribution."""
     return (x - loc) / scale
 
 

@@ -30,7 +30,7 @@ MIDDLE = 1.5  # abs(x) near which the derivative of the density in df changes it
 
 
 def constant_parts(n: int, df: RawArray, xp: Namespace) -> list[Any]:
-    """Return the derivatives of orders 1 to n in df of the logarithm of the density at 0."""
+    """Return the derivatives in df, of orders 1 to n, of the logarithm of Student's density at 0."""
     found = [0.5 * (digamma_difference(0.5 * df, 0.5 + 0.0 * df, xp) - 1 / df)]
     for k in range(2, n + 1):
         gammas = xp.special.polygamma(k - 1, 0.5 * (df + 1)) - xp.special.polygamma(k - 1, 0.5 * df)
@@ -39,9 +39,11 @@ def constant_parts(n: int, df: RawArray, xp: Namespace) -> list[Any]:
 
 
 def variable_parts(n: int, df: RawArray, log_odds: RawArray, xp: Namespace) -> list[Any]:
-    """Return the derivatives of orders 1 to n in df of the logarithm of density(x) / density(0).
+    """Return the derivatives in df, of orders 1 to n, of the logarithm of density(x) / density(0).
 
     The logarithm is ``-(df + 1) / 2 log(1 + odds)``, where the odds are x ** 2 / df.
+
+    log_odds : the logarithm of the odds, which does not overflow.
     """
     # odds / (1 + odds) and 1 / (1 + odds), without overflow
     share, rest = 1 / (1 + xp.exp(-log_odds)), 1 / (1 + xp.exp(log_odds))
@@ -54,10 +56,12 @@ def variable_parts(n: int, df: RawArray, log_odds: RawArray, xp: Namespace) -> l
 
 
 def log1p_exp(x: RawArray, xp: Namespace) -> Any:
+    """Return log(1 + exp(x)) without overflow."""
     return xp.where(x > 0, x, 0.0) + xp.log1p(xp.exp(-xp.abs(x)))
 
 
 def log_density(df: RawArray, log_odds: RawArray, xp: Namespace) -> Any:
+    """Return the logarithm of Student's density at x, given the logarithm of x ** 2 / df."""
     tail = -0.5 * (df + 1) * log1p_exp(log_odds, xp)
     return tail - xp.special.betaln(0.5 * df, 0.5) - 0.5 * xp.log(df)
 
@@ -121,7 +125,10 @@ def stdtr_by(n: RawArray, df: RawArray, x: RawArray, *, xp: Namespace) -> Any:
 
 
 def student_height(v: RawArray, df: RawArray, log_odds: RawArray, xp: Namespace) -> Any:
-    """Return the logarithm of s density(s) / (x density(x)), where s is x exp(v)."""
+    """Return the logarithm of s density(s) / (x density(x)) for s = x exp(v), the integrand in v.
+
+    log_odds : the logarithm of x ** 2 / df.
+    """
     # odds / (1 + odds) and 1 / (1 + odds), without overflow
     share, rest = 1 / (1 + xp.exp(-log_odds)), 1 / (1 + xp.exp(log_odds))
     inner = xp.log1p(share * xp.expm1(xp.minimum(2 * v, 0.0 * v)))

@@ -15,8 +15,8 @@ from .._storage.storage import is_complex
 if TYPE_CHECKING:
     from .._util.array_types import Namespace, RawArray
 
-STEPS = 62  # of the bisection: the last halves an interval of 2 ** -62 of the first
-SMALLEST, LARGEST = -60.0, 60.0  # logarithms between which a shape is looked for
+STEPS = 62  # halvings of the interval by the bisection
+SMALLEST, LARGEST = -60.0, 60.0  # the interval: bounds of the logarithm of the result
 
 
 # --- closed forms -----------------------------------------------------------------------------------
@@ -144,10 +144,13 @@ def wrightomega(z: RawArray, *, xp: Namespace) -> Any:
 def bisect_for(
     function: Callable[[Any], Any], p: RawArray, rising: RawArray | bool, xp: Namespace
 ) -> Any:
-    """Return the v > 0 at which a monotone function is p, NaN for p outside (0, 1).
+    """Return the v > 0 at which a monotone function is p, or NaN for p outside (0, 1).
 
-    The logarithm of v is bisected.  A function that is NaN below its domain falls, and one that is NaN
-    above its domain rises.  Where the function reaches p nowhere, the result is 0 or 1e100 as in SciPy.
+    The logarithm of v is bisected.  Where the function reaches p nowhere, the result is 0 or 1e100, as
+    in SciPy.
+
+    rising : True where the function rises.  A function that is NaN below its domain has to fall, and one
+    that is NaN above its domain has to rise.
     """
     low, high = xp.full_like(p, SMALLEST), xp.full_like(p, LARGEST)
     for _ in range(STEPS):
@@ -159,7 +162,12 @@ def bisect_for(
 
 
 def substitute_inverse(name: str, place: int, rising: bool, function: Callable[..., Any]) -> None:
-    """Register the inverse of ``function`` with respect to the operand at ``place``, where p stands."""
+    """Register the inverse of a distribution function in one of its parameters, for CuPy's data.
+
+    name : SciPy's name.  place : the position of the parameter; the inverse has the probability p there.
+    rising : True if the function rises with the parameter.  function : the function of the operands and
+    xp.
+    """
 
     def inverse(*operands: RawArray, xp: Namespace) -> Any:
         before, p, after = operands[:place], operands[place], operands[place + 1 :]

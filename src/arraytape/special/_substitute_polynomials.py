@@ -22,11 +22,16 @@ def substitute_polynomial(
     name: str, of_real: Callable[..., Any], first: Callable[..., Any], coefficients: Callable[..., Any],
     reflect: Callable[[int], tuple[int, int]] = lambda n: (0, 0),
 ) -> None:  # fmt: skip
-    """Register the polynomial ``name`` of a degree n and further operands, of which the last is x.
+    """Register a polynomial of SciPy as a kernel for CuPy's data.
 
-    ``of_real`` is the function of a real degree.  ``first`` returns the polynomial of degree 1, and
-    ``coefficients`` the a, b, c of the recurrence p(k + 1) = (a x + b) p(k) - c p(k - 1).  ``reflect``
-    maps a negative degree to a sign and a degree.
+    Its operands are the degree n, parameters, and the argument x.
+
+    name : SciPy's name.  of_real : a function of the operands and xp, for a real degree.
+    first : a function of the parameters and x that returns the polynomial of degree 1.
+    coefficients : a function of k and the parameters that returns a, b, c of the recurrence
+    p(k + 1) = (a x + b) p(k) - c p(k - 1).
+    reflect : a function that maps a negative degree to a sign and a degree of 0 or more, so that the
+    polynomial of negative degree is the sign times that of the other degree.
     """
 
     def by_recurrence(n: int, *operands: RawArray, xp: Namespace) -> Any:
@@ -49,11 +54,13 @@ def substitute_polynomial(
     SUBSTITUTES[name] = polynomial
 
 
-def half(x: RawArray) -> Any:
+def half_of_rest(x: RawArray) -> Any:
+    """Return (1 - x) / 2, the argument of the hypergeometric functions below."""
     return 0.5 * (1.0 - x)
 
 
 def refuse_degree(n: RawArray, x: RawArray, *, xp: Namespace) -> Any:
+    """Raise TypeError, because no kernel computes a Hermite polynomial of a degree that is not whole."""
     raise TypeError(not_in_cupy("a Hermite polynomial of a degree that is no whole number", xp))
 
 
@@ -68,32 +75,32 @@ def jacobi_coefficients(k: int, alpha: RawArray, beta: RawArray) -> tuple[Any, A
 # Sources: DLMF 18.5.7 to 18.5.12 for the functions of a real degree, table 18.9.1 for the recurrences.
 substitute_polynomial(
     "eval_legendre",
-    lambda n, x, xp: xp.special.hyp2f1(-n, n + 1.0, 1.0, half(x)),
+    lambda n, x, xp: xp.special.hyp2f1(-n, n + 1.0, 1.0, half_of_rest(x)),
     lambda x: x, lambda k: ((2 * k + 1) / (k + 1), 0.0, k / (k + 1)), lambda n: (1, -1 - n),
 )  # fmt: skip
 substitute_polynomial(
     "eval_jacobi",
     lambda n, alpha, beta, x, xp: (
         xp.special.binom(n + alpha, n)
-        * xp.special.hyp2f1(-n, n + alpha + beta + 1.0, alpha + 1.0, half(x))
+        * xp.special.hyp2f1(-n, n + alpha + beta + 1.0, alpha + 1.0, half_of_rest(x))
     ),
-    lambda alpha, beta, x: alpha + 1.0 - (alpha + beta + 2.0) * half(x),
+    lambda alpha, beta, x: alpha + 1.0 - (alpha + beta + 2.0) * half_of_rest(x),
     jacobi_coefficients,
 )  # fmt: skip
 substitute_polynomial(
     "eval_chebyt",
-    lambda n, x, xp: xp.special.hyp2f1(-n, n, 0.5, half(x)),
+    lambda n, x, xp: xp.special.hyp2f1(-n, n, 0.5, half_of_rest(x)),
     lambda x: x, lambda k: (2.0, 0.0, 1.0), lambda n: (1, -n),
 )  # fmt: skip
 substitute_polynomial(
     "eval_chebyu",
-    lambda n, x, xp: (n + 1.0) * xp.special.hyp2f1(-n, n + 2.0, 1.5, half(x)),
+    lambda n, x, xp: (n + 1.0) * xp.special.hyp2f1(-n, n + 2.0, 1.5, half_of_rest(x)),
     lambda x: 2.0 * x, lambda k: (2.0, 0.0, 1.0), lambda n: (-(n < -1), -2 - n if n < -1 else 0),
 )  # fmt: skip
 substitute_polynomial(
     "eval_gegenbauer",
     lambda n, alpha, x, xp: (
-        xp.special.hyp2f1(-n, n + 2.0 * alpha, alpha + 0.5, half(x))
+        xp.special.hyp2f1(-n, n + 2.0 * alpha, alpha + 0.5, half_of_rest(x))
         * xp.special.poch(2.0 * alpha, n) * xp.special.rgamma(n + 1.0)
     ),
     lambda alpha, x: 2.0 * alpha * x,
@@ -118,7 +125,10 @@ substitute_polynomial(
 
 
 def substitute_formula(name: str, formula: Callable[..., Any]) -> None:
-    """Register a polynomial that is a formula of others.  The degree keeps its dtype."""
+    """Register a polynomial of SciPy as a kernel for CuPy's data, by a formula with other polynomials.
+
+    The operands are not cast to one dtype, since the other polynomials need the degree as it is.
+    """
     SUBSTITUTES[name] = lambda n, *operands, xp: formula(n, *operands, xp)
 
 

@@ -51,6 +51,7 @@ def cosine_of_turn(x: RawArray, xp: Namespace) -> Any:
 
 @substitute
 def _sinpi(x: RawArray, *, xp: Namespace) -> Any:
+    """Return sin(pi x) of real or complex x."""
     if not is_complex(x):
         return sine_of_turn(x, xp)
     turn, angle = xp.real(x), math.pi * xp.imag(x)
@@ -60,6 +61,7 @@ def _sinpi(x: RawArray, *, xp: Namespace) -> Any:
 
 @substitute
 def _cospi(x: RawArray, *, xp: Namespace) -> Any:
+    """Return cos(pi x) of real or complex x."""
     if not is_complex(x):
         return cosine_of_turn(x, xp)
     turn, angle = xp.real(x), math.pi * xp.imag(x)
@@ -70,6 +72,7 @@ def _cospi(x: RawArray, *, xp: Namespace) -> Any:
 # --- gamma, beta and zeta functions -----------------------------------------------------------------
 @substitute
 def _lanczos_sum_expg_scaled(x: RawArray, *, xp: Namespace) -> Any:
+    """Return Lanczos's sum, which is gamma(x) (e / (x + LANCZOS - 0.5)) ** (x - 0.5)."""
     # For large x both polynomials are evaluated in 1 / x, so that no power overflows.
     far = xp.abs(x) > 1.0
     argument = xp.where(far, 1.0 / xp.where(far, x, 1.0), x)
@@ -95,6 +98,7 @@ def log_remainder(ratio: RawArray, x: RawArray, xp: Namespace) -> Any:
 
 @substitute
 def _igam_fac(a: RawArray, x: RawArray, *, xp: Namespace) -> Any:
+    """Return x ** a exp(-x) / gamma(a), computed with Lanczos's sum."""
     shift = LANCZOS - 0.5
     base = a + shift
     exponent = a * log_remainder(x / base, (x - base) / base, xp) - x * shift / base
@@ -104,6 +108,7 @@ def _igam_fac(a: RawArray, x: RawArray, *, xp: Namespace) -> Any:
 
 @substitute
 def _beta_pdf(x: RawArray, a: RawArray, b: RawArray, *, xp: Namespace) -> Any:
+    """Return x ** (a - 1) (1 - x) ** (b - 1) / beta(a, b), computed with Lanczos's sum."""
     shift, lanczos = LANCZOS - 0.5, xp.special._lanczos_sum_expg_scaled
     first, second, both, y = a + shift, b + shift, a + b + shift, 1.0 - x
     part = log_remainder(x * both / first, (x * b - y * first) / first, xp)
@@ -191,6 +196,7 @@ def elliprc(x: RawArray, y: RawArray, *, xp: Namespace) -> Any:
 
 
 def refuse_complex_data(name: str, x: RawArray, xp: Namespace) -> None:
+    """Raise TypeError if x is complex, for the kernel ``name``, which only computes with real data."""
     if is_complex(x):
         raise TypeError(not_in_cupy(f"special.{name} of complex data", xp))
 
@@ -279,7 +285,7 @@ def substitute_by_order(highest: int) -> Callable[..., Callable[..., Any]]:
     TypeError for complex data, and for an order that is no whole number or beyond +-``highest``.
     """
 
-    def entered(function: Callable[..., Any]) -> Callable[..., Any]:
+    def register_substitute(function: Callable[..., Any]) -> Callable[..., Any]:
         name = function.__name__
         kernel_by_order(function, SUBSTITUTES)
         compute = SUBSTITUTES[name]
@@ -296,7 +302,7 @@ def substitute_by_order(highest: int) -> Callable[..., Callable[..., Any]]:
         SUBSTITUTES[name] = call_substitute
         return function
 
-    return entered
+    return register_substitute
 
 
 def recur_orders(

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 AxisIds = tuple[int, ...]
 new_axis_id = itertools.count(1).__next__
+# The hidden axes of all vmaps and Jacobians that are being computed now: only these may be used.
 ACTIVE: ContextVar[AxisIds] = ContextVar("arraytape hidden axes", default=())
 
 
@@ -50,11 +51,12 @@ class Shape(tuple[int, ...]):
 DTYPES: dict[tuple[Any, AxisIds], Any] = {}
 
 
-def marked(dtype: np.dtype[Any], axis_ids: AxisIds) -> Any:
-    """Return a dtype object that equals ``dtype``, one object for each tuple of hidden axes.
+def dtype_with_axes(dtype: np.dtype[Any], axis_ids: AxisIds) -> Any:
+    """Return the dtype object of batched data: it equals ``dtype``, but is another object.
 
-    Ops promote operands whose dtypes are not the same object.  So they also promote operands that
-    differ in hidden axes, without a check that would slow down plain data.
+    There is one object for each tuple of hidden axes.  Ops promote operands whose dtypes are not the
+    same object (``is``).  So they also promote operands that differ in hidden axes, without a further
+    check that would slow down ops on data that is not batched.
     """
     key = dtype.type, axis_ids
     found = DTYPES.get(key)
@@ -64,16 +66,20 @@ def marked(dtype: np.dtype[Any], axis_ids: AxisIds) -> Any:
 
 
 def plain(dtype: npt.DTypeLike | None) -> Any:
-    """Return NumPy's own dtype object for a dtype that may come from ``marked``; None for None."""
+    """Return NumPy's own dtype object for a dtype, which may come from ``dtype_with_axes``, or None."""
     return dtype if dtype is None else np.dtype(np.dtype(dtype).type)
 
 
 class Batched:
-    """Raw data whose first ``len(axis_ids)`` axes are hidden; the ids are in ascending order.
+    """Many arrays of one shape in one raw array, whose first ``len(axis_ids)`` axes are hidden.
 
-    Rows of a diagonal matrix are stored as ``diagonal`` = (vector, start, stop), with ``_data`` None,
-    until ``data`` is read.  The k-th of the arrays then has the vector's shape, and is 0 except for its
-    flat element start + k.
+    ``shape`` and ``ndim`` do not count the hidden axes.  ``axis_ids`` has the hidden axes' ids in
+    ascending order, the order of the axes.
+
+    The seeds of a Jacobian are unit vectors, the rows of an identity matrix.  They and other multiples
+    of unit vectors are stored without their zeros.  Then ``_data`` is None, and ``diagonal`` is
+    (vector, start, stop) for rows start to stop of the matrix diag(vector).  The k-th array has the
+    vector's shape, and is 0 except for its flat element start + k.  Reading ``data`` makes the zeros.
     """
 
     __slots__ = ("__weakref__", "_data", "axis_ids", "diagonal")
@@ -86,7 +92,7 @@ class Batched:
 
     @property
     def data(self) -> Any:
-        """Return the raw data, hidden axes first; make it from ``diagonal`` if needed."""
+        """Return the raw array, hidden axes first; make it from ``diagonal`` if needed."""
         if self._data is None:
             self._data = dense(*self.diagonal)
             self.diagonal = None
@@ -94,7 +100,10 @@ class Batched:
 
     @property
     def sample(self) -> Any:
-        """Return raw data with the storage, dtype and device of ``data``, without making ``data``."""
+        """Return raw data with the storage, dtype and device of ``data``, but perhaps another shape.
+
+        For diagonal data this does not make the zeros, as reading ``data`` would.
+        """
         return self.diagonal[0] if self._data is None else self._data
 
     @property
@@ -130,7 +139,7 @@ class Batched:
 
     @property
     def dtype(self) -> Any:
-        return marked(self.sample.dtype, self.axis_ids)
+        return dtype_with_axes(self.sample.dtype, self.axis_ids)
 
     @property
     def device(self) -> Any:
@@ -143,9 +152,10 @@ class Batched:
         return strides if strides is None else strides[len(strides) - self.ndim :]
 
     def aligned(self, axis_ids: AxisIds, rank: int) -> Any:
-        """Return the raw data with one axis for each of ``axis_ids``, then ``rank`` visible axes.
+        """Return the raw data, reshaped so that it broadcasts with data that has more axes.
 
-        Axes that the data lacks have length 1.
+        The result has one axis for each of ``axis_ids``, then ``rank`` visible axes.  Axes that the data
+        does not have get length 1.
         """
         data, count = self.data, len(self.axis_ids)
         extra = rank - len(data.shape) + count
@@ -177,6 +187,7 @@ def reshape(data: RawArray, shape: tuple[int, ...]) -> Any:
 
 
 def namespace_of(data: RawArray) -> Any:
+    """Return the raw namespace of the library to which ``data`` belongs, such as NumPy's."""
     return storage_of(data).xp
 
 
@@ -192,11 +203,17 @@ def dense(vector: RawArray, start: int, stop: int) -> Any:
 
 
 def diagonal(vector: RawArray, axis_id: int, start: int, stop: int) -> Batched:
-    """Return rows start to stop of the matrix diag(vector) as batched data, without making them."""
+    """Return rows start to stop of diag(vector), the seeds of a Jacobian, as batched data.
+
+    The zeros are not stored, only ``vector``.
+
+    axis_id : the id of the hidden axis along which the rows lie.
+    """
     return Batched(None, (axis_id,), (vector, start, stop))
 
 
-def union(*axis_ids: AxisIds) -> AxisIds:
+def union_of_axes(*axis_ids: AxisIds) -> AxisIds:
+    """Return all ids of several tuples of axis ids, in ascending order and each once."""
     first = axis_ids[0]
     if all(other == first for other in axis_ids):
         return first
@@ -209,13 +226,13 @@ def axis_ids_of(values: Iterable[Any]) -> AxisIds:
     for value in values:
         if type(value) is Batched:
             found = (
-                union(found, value.axis_ids)
+                union_of_axes(found, value.axis_ids)
                 if found and found != value.axis_ids
                 else value.axis_ids
             )
         elif type(value) in (list, tuple):
             inner = axis_ids_of(value)
-            found = union(found, inner) if found and inner else found or inner
+            found = union_of_axes(found, inner) if found and inner else found or inner
     return found
 
 
@@ -231,9 +248,10 @@ def lengths_of(values: Iterable[Any]) -> dict[int, int]:
 
 
 def aligned(values: Iterable[Any]) -> tuple[list[Any], AxisIds]:
-    """Return the raw data of the values, aligned so that it broadcasts, and the hidden axes' ids.
+    """Return raw data of the values that broadcasts as the values do, and the ids of its hidden axes.
 
-    Each Batched has all hidden axes first, in one order, then visible axes of the same rank.
+    The raw data of each Batched has an axis for each hidden axis of any value, then as many visible axes
+    as the value with the most axes.  Other values are returned as they are.
     """
     axis_ids, rank = axis_ids_of(values), 0
     for value in values:
@@ -244,7 +262,7 @@ def aligned(values: Iterable[Any]) -> tuple[list[Any], AxisIds]:
 
 
 def elementwise(function: Callable[..., Any], *values: Any) -> Any:
-    """Apply an elementwise function to batched and plain data."""
+    """Return ``function(*values)`` for an elementwise function and values of which some are Batched."""
     if len(values) == 2:  # a plain operand of no greater rank broadcasts as it is
         a, b = values
         if type(a) is not Batched:
@@ -257,8 +275,12 @@ def elementwise(function: Callable[..., Any], *values: Any) -> Any:
 
 
 # --- hidden axes ------------------------------------------------------------------------------------
-def active(axis_id: int) -> Setting[AxisIds]:
-    """Return a context in which data with the hidden axis ``axis_id`` may be used."""
+def open_hidden_axis(axis_id: int) -> Setting[AxisIds]:
+    """Return a context manager in whose block data with the hidden axis ``axis_id`` may be used.
+
+    ``vmap`` runs its function in such a block.  Later, ``check_open`` raises an error for data that the
+    function has left somewhere.
+    """
     return Setting(ACTIVE, (*ACTIVE.get(), axis_id))
 
 
@@ -269,28 +291,34 @@ AROUND: ContextVar[Mapping[int, Sequence[ref[Recorder]]]] = ContextVar(
 
 
 def recorders_around(axis_id: int) -> Setting[Mapping[int, Sequence[ref[Recorder]]]]:
-    """Return a context in which ``AROUND[axis_id]`` is the list of the recorders that are active now."""
+    """Return a context manager for vmap, in whose block ``recorders_within(axis_id)`` works.
+
+    It notes the recorders that are active now, outside of the vmap, in ``AROUND[axis_id]``.
+    """
     from ..._record.stack import recorders  # imported late, as only tapes need it
 
     return Setting(AROUND, {**AROUND.get(), axis_id: [ref(one) for one in recorders()]})
 
 
 def recorders_within(axis_id: int) -> list[Recorder]:
-    """Return the active recorders that began inside of the hidden axis's vmap.
+    """Return the active recorders that began to record inside of the vmap with this hidden axis.
 
-    Their cotangents keep the axis; those of the other recorders are summed over the axis.
+    Their cotangents keep the axis, since each example has a gradient of its own.  The cotangents of
+    recorders outside of the vmap are summed over the axis.
     """
     from ..._record.stack import recorders
 
-    around = [one() for one in AROUND.get().get(axis_id, ())]
+    around = [reference() for reference in AROUND.get().get(axis_id, ())]
     return [one for one in recorders() if not any(one is other for other in around)]
 
 
-REPLAY = 0  # an id in ACTIVE that allows all axes, for a pass through records of an ended vmap
+# An id that allows all hidden axes while it is in ACTIVE: a backward pass outside of a vmap may come to
+# records that were made inside.
+REPLAY = 0
 
 
 def check_open(axis_ids: AxisIds) -> None:
-    """Raise ValueError for a hidden axis whose vmap has ended."""
+    """Raise ValueError if one of these hidden axes belongs to a vmap that has ended."""
     open_axes = ACTIVE.get()
     for axis_id in axis_ids:
         if axis_id not in open_axes and REPLAY not in open_axes:
@@ -300,18 +328,23 @@ def check_open(axis_ids: AxisIds) -> None:
             )
 
 
-def surplus(data: Batched, shape: tuple[int, ...]) -> AxisIds:
-    """Return the ids of the hidden axes of ``data`` that ``shape`` lacks and whose vmap has ended.
+def axes_to_sum(data: Batched, shape: tuple[int, ...]) -> AxisIds:
+    """Return the ids of the hidden axes over which a contribution to a gradient has to be summed.
 
-    shape : the ``Shape`` of a recorded value, which has the value's hidden axes.  A contribution to the
-    value's gradient is summed over the returned axes.
+    These are the axes that the recorded value does not have and whose vmap has ended: the value was used
+    for all examples.
+
+    data : the contribution.  shape : the ``Shape`` of the recorded value, which has its hidden axes.
     """
     own, open_axes = getattr(shape, "axis_ids", ()), ACTIVE.get()
     return tuple([n for n in data.axis_ids if n not in own and n not in open_axes])
 
 
-def ended(shape: Any) -> dict[int, int]:
-    """Return the hidden axes of ``shape`` whose vmap has ended, as a dict from axis id to length."""
+def ended_axes(shape: Any) -> dict[int, int]:
+    """Return the hidden axes of a recorded value whose vmap has ended, as a dict from id to length.
+
+    shape : the ``Shape`` of the value.
+    """
     own, open_axes = getattr(shape, "axis_ids", ()), ACTIVE.get()
     lengths = shape.hidden if own else ()
     return {n: size for n, size in zip(own, lengths, strict=True) if n not in open_axes}
@@ -328,7 +361,7 @@ def summed(x: Batched, /, axis_ids: AxisIds) -> Any:
 def spread(x: Any, /, axis_ids: AxisIds, hidden: tuple[int, ...], copy: bool = True) -> Any:
     """Return x with the hidden axes ``axis_ids`` added, along which x is repeated.
 
-    hidden : the lengths of these axes.  copy : False for a view.
+    x : batched data, or raw data.  hidden : the lengths of these axes.  copy : False for a view.
     """
     sizes = dict(zip(axis_ids, hidden, strict=True))
     if type(x) is Batched:
@@ -343,10 +376,10 @@ def spread(x: Any, /, axis_ids: AxisIds, hidden: tuple[int, ...], copy: bool = T
 
 
 def without_gaps(data: RawArray | Batched, count: int) -> Any:
-    """Return ``data`` or a copy of it, so that each ``data[i]`` lies in memory without gaps.
+    """Return ``data``, or a copy of it in which each example of a vmap is contiguous in memory.
 
-    count : the number of indices in i.  The copy keeps the order of the axes in memory, so that results
-    of ops have the memory layout that a loop over copies of all ``data[i]`` would give.
+    The examples are ``data[i]`` for tuples i of ``count`` indices.  The copy keeps the order of the axes
+    in memory.  So results of ops get the memory layout that a loop over copies of the examples gives.
     """
     if type(data) is Batched:
         if data._data is None:
@@ -369,15 +402,15 @@ def without_gaps(data: RawArray | Batched, count: int) -> Any:
         return storage.xp.permute_dims(copy, tuple([order.index(i) for i in range(len(order))]))
 
 
-def like(data: RawArray | Batched, other: RawArray | Batched) -> Any:
-    """Return ``data`` with the hidden axes of ``other`` added; ``data`` itself if none is missing."""
+def spread_like(data: RawArray | Batched, other: RawArray | Batched) -> Any:
+    """Return ``data``, repeated along the hidden axes that only ``other`` has; data itself if none."""
     if type(other) is not Batched or set(other.axis_ids) <= set(axis_ids_of((data,))):
         return data
     return spread(data, other.axis_ids, other.hidden)
 
 
 def batched(x: Any, /, axis_id: int) -> Any:
-    """Return x with its first visible axis made the hidden axis ``axis_id``."""
+    """Return x with its first visible axis as the hidden axis ``axis_id``: the input of a vmap."""
     if type(x) is not Batched:
         return Batched(x, (axis_id,))
     axis_ids = tuple(sorted((*x.axis_ids, axis_id)))
@@ -386,9 +419,9 @@ def batched(x: Any, /, axis_id: int) -> Any:
 
 
 def unbatched(x: Any, /, axis_id: int, size: int) -> Any:
-    """Return x with the hidden axis ``axis_id`` made the first visible axis.
+    """Return x with the hidden axis ``axis_id`` as the first visible axis: the output of a vmap.
 
-    If x lacks the axis, x is repeated ``size`` times.
+    If x does not have the axis, x is repeated ``size`` times.
     """
     if axis_id not in axis_ids_of((x,)):
         x = spread(x, (axis_id,), (size,))
@@ -400,21 +433,22 @@ def unbatched(x: Any, /, axis_id: int, size: int) -> Any:
 
 
 def holds_anywhere(mask: RawArray | Batched) -> bool:
-    """Return True if any element of any of the mask's arrays is True."""
+    """Return True if any element of the mask is True, in any example if the mask is batched."""
     while type(mask) is Batched:
         mask = mask.data
     storage = storage_of(mask)
     return bool(storage.host(storage.xp.any(mask)))
 
 
-def refusal(look: str, x: Batched) -> Exception:
-    """Return the error for an operation that needs one value where x has many, such as ``bool(x)``.
+def refusal(operation: str, x: Batched) -> Exception:
+    """Return the error for an operation that needs one value where x has one for each example of vmap.
 
-    look : the operation, as text for the message.
+
+    operation : what was called, as text for the message.
     """
     check_open(x.axis_ids)
     return NoBatchedForm(
-        f"{look} has no batched form: under vmap (or in a Jacobian) one value stands for "
+        f"{operation} has no batched form: under vmap (or in a Jacobian) one value stands for "
         f"{math.prod(x.hidden)} of shape {tuple(x.shape)}. Use where in place of a branch, or take it "
         f"out of the function [at {user_line()}]"
     )

@@ -1,7 +1,8 @@
-"""The forms: the ways in which ``BatchedNamespace`` applies a function to batched data.
+"""Decide how ``BatchedNamespace`` applies a raw function to batched data: the *form* of the function.
 
-The form of a function follows from its facts (``Facts``), unless ``BatchedNamespace`` has a method of
-its name.  A test checks the form of each registered op, so that no op becomes a loop unnoticed.
+The form follows from what the op states about itself (``Facts``), unless ``BatchedNamespace`` has a
+method of its name.  A test checks the form of each registered op, so that nobody makes one a loop by
+accident.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ ONE_AXIS = "one axis"  # the same, but axis=None means that the visible axes are
 STACKS = "stacks"  # functions of matrices in the last axes, for which hidden axes are stack axes
 NEW = "new"  # functions that create data: the result is batched if the shape has hidden axes
 REFUSED = "refused"  # functions whose result's shape depends on values: NoBatchedForm is raised
-ONE_BY_ONE = "one by one"  # all other functions: called in a loop, for one array after the other
+ONE_BY_ONE = "one by one"  # all other functions: called in a loop, for one example after the other
 
 
 def form_by_facts(facts: Facts) -> str:
+    """Return the form, one of the constants above, of an op with these facts."""
     if facts.moves or facts.data_dependent_shape == "x":
         return REFUSED
     if facts.per_element:
@@ -29,4 +31,5 @@ def form_by_facts(facts: Facts) -> str:
     return FORMS.get(first, STACKS) if first and first != ("...",) else ONE_BY_ONE
 
 
+# The first operand in an op's signature, such as ``(AXES)->()``, -> form.
 FORMS: dict[tuple[str, ...], str] = {("AXES",): AXES, ("AXIS",): ONE_AXIS}

@@ -1,7 +1,7 @@
-"""``BatchedNamespace``, the raw namespace of batched data.
+"""``BatchedNamespace``, the raw namespace of batched data, in which vmap and Jacobians compute.
 
-Most of its functions call the raw function of NumPy or CuPy, in one of the ways that
-``batched_forms`` lists.
+Most of its functions call NumPy's or CuPy's function on the raw data, in one of the ways (the *forms*)
+that ``batched_forms`` lists.
 """
 
 from __future__ import annotations
@@ -54,17 +54,19 @@ if TYPE_CHECKING:
 
 
 def function_of(name: str, values: Iterable[Any]) -> Any:
-    """Return the function ``name`` ("linalg.inv") of the raw namespace for the data in ``values``."""
+    """Return the function ``name``, such as "linalg.inv", of the library of the data in ``values``."""
     found = raw_of(values) or numpy_namespace
     for part in name.split("."):
         found = getattr(found, part)
     return found
 
 
-def shifted(axis: Any, by: int, rank: int) -> Any:
-    """Return ``axis``, one or several of ``rank`` visible axes, as axes of data with ``by`` hidden axes.
+def raw_axis(axis: Any, by: int, rank: int) -> Any:
+    """Return the axis, or axes, of the raw data for a visible axis, or several, of batched data.
 
-    Raises NumPy's AxisError for an axis out of range, which could otherwise be a hidden axis.
+    Raises NumPy's AxisError for an axis out of range, which could otherwise select a hidden axis.
+
+    by : the number of hidden axes.  rank : the number of visible axes.
     """
     if type(axis) in (tuple, list):
         places = [int(normalize_axis_index(operator.index(a), rank)) for a in axis]
@@ -75,41 +77,43 @@ def shifted(axis: Any, by: int, rank: int) -> Any:
 
 
 def rewrapped(result: Any, axis_ids: Any) -> Any:
-    """Return a raw result as batched data; in a list, tuple or named tuple each part becomes batched."""
+    """Return a raw result with these hidden axes as batched data, or a list or tuple of such results."""
     if isinstance(result, tuple | list):
         parts: list[Any] = [Batched(part, axis_ids) for part in result]
         return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
     return Batched(result, axis_ids)
 
 
-def first_of(x: Batched) -> tuple[Any, Any, int]:
+def unpack_batched(x: Batched) -> tuple[Any, Any, int]:
+    """Return the raw data, the ids of the hidden axes, and their number."""
     return x.data, x.axis_ids, len(x.axis_ids)
 
 
 def default_axis(name: str) -> Any:
+    """Return the default of the parameter ``axis`` of the op ``name``."""
     axis = inspect.signature(REGISTRY[name].public).parameters["axis"]  # type: ignore[arg-type]
     return None if axis.default is axis.empty else axis.default
 
 
-class Part:
+class Extension:
     """An extension of the batched namespace: ``linalg``, ``fft`` or ``special``."""
 
-    def __init__(self, whole: BatchedNamespace, prefix: str) -> None:
-        self.whole, self.prefix = whole, prefix
+    def __init__(self, namespace: BatchedNamespace, prefix: str) -> None:
+        self.namespace, self.prefix = namespace, prefix
 
     def __getattr__(self, name: str) -> Any:
-        return self.whole.find(self.prefix + name)
+        return self.namespace.find(self.prefix + name)
 
 
 class BatchedNamespace:
-    """A namespace for batched and plain data.
+    """The raw namespace of batched data; its functions also accept data that is not batched.
 
     It has the array API standard's functions, and those that the class ``Standard`` adds.
     """
 
     def __init__(self) -> None:
-        self.linalg, self.fft = Part(self, "linalg."), Part(self, "fft.")
-        self.special = Part(self, "special.")
+        self.linalg, self.fft = Extension(self, "linalg."), Extension(self, "fft.")
+        self.special = Extension(self, "special.")
 
     def __getattr__(self, name: str) -> Any:
         found = self.find(name)
@@ -141,7 +145,7 @@ class BatchedNamespace:
         }  # fmt: skip
         return make[form](name)
 
-    # --- functions by form ------------------------------------------------------------------------
+    # --- functions by form: each method returns the function ``name`` of batched data ---------------
     def of_elements(self, name: str) -> Callable[..., Any]:
         def call(*values: Any, **keywords: Any) -> Any:
             for value in values:
@@ -176,7 +180,7 @@ class BatchedNamespace:
                 hidden = tuple(lengths_of((x, *others)).values())
                 data, *rest = (spread(v, axis_ids, hidden).data for v in (x, *others))
             count = len(axis_ids)
-            at = tuple(range(count, count + rank)) if axis is None else shifted(axis, count, rank)
+            at = tuple(range(count, count + rank)) if axis is None else raw_axis(axis, count, rank)
             if at == () and name == "linalg.vector_norm":  # axis=(): the norm of each element
                 data, at, keywords = data[..., None], -1, {**keywords, "keepdims": False}
             result = function_of(name, (x,))(data, *rest, axis=at, **keywords)
@@ -195,8 +199,8 @@ class BatchedNamespace:
                 return self.of_numbers(name, x, (), {"axis": axis, **keywords})
             if axis is None:
                 x, axis = self.reshape(x, (-1,)), -1
-            data, axis_ids, count = first_of(x)
-            at = shifted(axis, count, x.ndim)
+            data, axis_ids, count = unpack_batched(x)
+            at = raw_axis(axis, count, x.ndim)
             result = Batched(function_of(name, (x,))(data, axis=at, **keywords), axis_ids)
             if keywords.get("keepdims") and rank != result.ndim:
                 return self.reshape(result, (1,) * rank)
@@ -207,10 +211,13 @@ class BatchedNamespace:
     def of_numbers(
         self, name: str, x: RawArray | Batched, others: Sequence[RawArray], keywords: dict[str, Any]
     ) -> Any:
-        """Apply a function of NumPy or CuPy to a batched 0-d x, along a new axis of length 1.
+        """Compute the function ``name``, such as "sum", of a batched x that has no visible axis.
 
-        Without that axis the function would work along a hidden one.  A first call, on zeros of the
-        visible shape, raises NumPy's errors and tells the result's shape.
+        The raw data gets a new last axis of length 1, since the library's function would otherwise work
+        along a hidden axis.  A first call, on zeros of the visible shape, raises NumPy's errors and
+        shows the result's shape.
+
+        others, keywords : the further arguments of the function.
         """
         function, axis_ids = function_of(name, (x,)), axis_ids_of((x, *others))
         hidden = tuple(lengths_of((x, *others)).values())
@@ -340,7 +347,8 @@ class BatchedNamespace:
     def each(self, function: Callable[..., Any], x: Any, name: str = "") -> Any:
         """Apply ``function(data, xp)``, which keeps the shape, to the raw data of x.
 
-        name : the name of the op, for which diagonal data may stay diagonal; "" makes it dense.
+        name : the op that ``function`` computes, if diagonal data may stay diagonal.  With "" its zeros
+        are made, too.
         """
         if type(x) is not Batched:
             return function(x, namespace_of(x))
@@ -383,10 +391,10 @@ class BatchedNamespace:
     def permute_dims(self, x: Any, /, axes: Any) -> Any:
         if type(x) is not Batched:
             return namespace_of(x).permute_dims(x, axes)
-        data, axis_ids, count = first_of(x)
+        data, axis_ids, count = unpack_batched(x)
         if len(axes) != x.ndim:
             raise ValueError("axes don't match array")
-        order = (*range(count), *shifted(tuple(axes), count, x.ndim))
+        order = (*range(count), *raw_axis(tuple(axes), count, x.ndim))
         return Batched(namespace_of(data).permute_dims(data, order), axis_ids)
 
     def moveaxis(self, x: Any, source: Any, destination: Any, /) -> Any:
@@ -394,7 +402,7 @@ class BatchedNamespace:
         data = x.data if count else x
         rank = len(x.shape)
         moved = namespace_of(data).moveaxis(
-            data, shifted(source, count, rank), shifted(destination, count, rank)
+            data, raw_axis(source, count, rank), raw_axis(destination, count, rank)
         )
         return Batched(moved, x.axis_ids) if count else moved
 
@@ -436,7 +444,7 @@ class BatchedNamespace:
             x if type(x) is Batched and x.axis_ids == axis_ids else spread(x, axis_ids, hidden)
             for x in arrays
         ]
-        at = shifted(axis, len(axis_ids), rank)
+        at = raw_axis(axis, len(axis_ids), rank)
         return Batched(function([x.data for x in same], axis=at), axis_ids)
 
     def take(self, x: Any, indices: Any, /, *, axis: Any = None) -> Any:
@@ -446,9 +454,9 @@ class BatchedNamespace:
         if axis is None or not x.shape:
             x, axis = self.reshape(x, (-1,)), 0
         if type(indices) is Batched:
-            return self.get(x, (*(slice(None),) * shifted(axis, 0, len(x.shape)), indices))
-        data, axis_ids, count = first_of(x)
-        at = shifted(axis, count, x.ndim)
+            return self.get(x, (*(slice(None),) * raw_axis(axis, 0, len(x.shape)), indices))
+        data, axis_ids, count = unpack_batched(x)
+        at = raw_axis(axis, count, x.ndim)
         return Batched(namespace_of(data).take(data, indices, axis=at), axis_ids)
 
     def vecdot(self, x1: RawArray, x2: RawArray, /, *, axis: int = -1) -> Any:
@@ -496,6 +504,6 @@ class BatchedNamespace:
             return self.fresh(part)
         if axis_ids_of(key if type(key) is tuple else (key,)):
             return part
-        # The results of all arrays get the memory layout of NumPy's result for the first array.
+        # The results of all examples get the memory layout of NumPy's result for the first example.
         one = x.data[(0,) * len(x.axis_ids)][key]
         return Batched(storage.arranged(part.data, one, len(one.shape)), part.axis_ids)

@@ -1,7 +1,8 @@
-"""The Python operators of batched data, and the functions whose results stay diagonal.
+"""Attach Python's operators to ``Batched``, and compute on diagonal data without making its zeros.
 
 Diagonal data, such as the seeds of a Jacobian, has ``Batched.diagonal`` in place of raw data: the tuple
-(vector, start, stop) for rows start to stop of the matrix diag(vector).
+(vector, start, stop) for rows start to stop of the matrix diag(vector).  Many functions of diagonal data
+have diagonal results: ``on_diagonal`` computes these from the vectors.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from ..._util.array_types import RawArray, RawOperand
 from .batched_data import Batched, axis_ids_of, elementwise, refusal
 
 
-# --- functions on the diagonal alone -----------------------------------------------------------------
-def fits(value: Any, vector: RawArray) -> bool:
-    """Return True if ``value`` is not batched and broadcasts to the shape of ``vector``."""
+# --- diagonal data -----------------------------------------------------------------------------------
+def broadcasts_to(value: Any, vector: RawArray) -> bool:
+    """Return True if ``value`` is not batched, and broadcasts to the shape of ``vector``."""
     shape = getattr(value, "shape", ())
     if type(value) is Batched:
         return False
@@ -31,28 +32,32 @@ def fits(value: Any, vector: RawArray) -> bool:
 
 
 def keeps_zeros(groups: Sequence[Sequence[int]], values: tuple[Any, ...], vector: RawArray) -> bool:
-    """Return True if a function of ``values`` is 0 where the diagonal data among them is 0.
+    """Return True if a function of ``values`` is 0 off the diagonal, as the diagonal data among them is.
 
-    groups : tuples of indices of operands in which the function is jointly linear.  So the function is 0
-    where all operands of one group are 0, whatever the other operands are.
+    groups : tuples of positions in ``values`` in which the function is jointly linear, such as (0,) and
+    (1,) for ``multiply``.  So the function is 0 where all operands of one group are 0.
+    vector : the vector of the diagonal data, to whose shape the other operands have to broadcast.
     """
     zero = [is_diagonal_data(v) or (isinstance(v, int | float) and v == 0) for v in values]
     for group in groups:
         inside = {i for i in group if i < len(values)}
         rest = [v for i, v in enumerate(values) if i not in inside]
-        if all(zero[i] for i in inside) and all(fits(v, vector) for v in rest):
+        if all(zero[i] for i in inside) and all(broadcasts_to(v, vector) for v in rest):
             return True
     return False
 
 
 def is_diagonal_data(value: Any) -> bool:
+    """Return True if ``value`` is batched data stored as the vector of a diagonal matrix."""
     return type(value) is Batched and value._data is None
 
 
 def on_diagonal(name: str, function: Callable[..., Any], values: tuple[Any, ...]) -> Any:
-    """Return ``function(*values)`` as diagonal data, computed from the vectors of the diagonals alone.
+    """Return ``function(*values)`` as diagonal data, computed from the vectors of diagonal values.
 
     Return None if no value is diagonal, or if the result would not be 0 off the diagonal.
+
+    name : the op that ``function`` computes, whose facts tell in which operands it is linear.
     """
     whole = [v for v in values if is_diagonal_data(v)]
     if not whole:
@@ -75,7 +80,7 @@ ARITHMETIC = (
     "add", "and", "floordiv", "lshift", "mod", "mul", "or", "pow", "rshift", "sub", "truediv", "xor",
 )  # fmt: skip
 LINEAR = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide"}
-LOOKS = {
+REFUSED_CONVERSIONS = {
     "array": "np.asarray()", "bool": "bool()", "complex": "complex()", "float": "float()",
     "index": "index()", "int": "int()", "iter": "iteration", "len": "len()",
 }  # fmt: skip
@@ -84,7 +89,11 @@ LOOKS = {
 HANDLE = "_value_id"
 
 
-def binary(short: str, side: str) -> Callable[..., Any]:
+def binary_method(short: str, side: str) -> Callable[..., Any]:
+    """Return the method for a binary operator: for ("add", "r") it is ``__radd__``.
+
+    side : "" for ``x + y``, "r" for the reflected operator, "i" for ``x += y``.
+    """
     function, name = getattr(operator, f"__{short}__"), LINEAR.get(short, "")
 
     def forward(x: Batched, other: RawOperand | Batched) -> Any:
@@ -113,7 +122,9 @@ def binary(short: str, side: str) -> Callable[..., Any]:
     return {"": forward, "r": reflected, "i": in_place}[side]
 
 
-def unary(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def unary_method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the method for a unary operator.  name : the op that ``function`` computes."""
+
     def method(x: Batched) -> Any:
         found = on_diagonal(name, function, (x,))
         return elementwise(function, x) if found is None else found
@@ -121,17 +132,19 @@ def unary(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
-def refusing(look: str) -> Callable[..., Any]:
+def refusing_method(conversion: str) -> Callable[..., Any]:
+    """Return a method that raises the error for a conversion such as "bool()", which needs one value."""
+
     def method(x: Batched, *_: Any, **__: Any) -> Any:
-        raise refusal(look, x)
+        raise refusal(conversion, x)
 
     return method
 
 
-for _name, _look in LOOKS.items():
-    setattr(Batched, f"__{_name}__", refusing(_look))
+for _name, _conversion in REFUSED_CONVERSIONS.items():
+    setattr(Batched, f"__{_name}__", refusing_method(_conversion))
 for _name, _op in (("neg", "negative"), ("pos", "positive"), ("invert", "invert")):
-    setattr(Batched, f"__{_name}__", unary(_op, getattr(operator, _name)))
+    setattr(Batched, f"__{_name}__", unary_method(_op, getattr(operator, _name)))
 for _name in (*COMPARISONS, *ARITHMETIC):
     for _side in ("",) if _name in COMPARISONS else ("", "r", "i"):
-        setattr(Batched, f"__{_side}{_name}__", binary(_name, _side))
+        setattr(Batched, f"__{_side}{_name}__", binary_method(_name, _side))

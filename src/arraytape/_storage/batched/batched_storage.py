@@ -1,4 +1,4 @@
-"""``BatchedStorage``, the storage of batched data."""
+"""``BatchedStorage``, the storage of the data that vmap and Jacobians compute with."""
 
 from __future__ import annotations
 
@@ -97,8 +97,8 @@ class BatchedStorage(Storage):
     def order(self, data: Any) -> str:
         if 0 in data.hidden:
             return "C"
-        one = data.data[(*(0,) * len(data.axis_ids), ...)]  # all arrays have the same layout
-        return storage_of(one).order(one)
+        example = data.data[(*(0,) * len(data.axis_ids), ...)]  # all examples have the same layout
+        return storage_of(example).order(example)
 
     def laid_out(self, data: RawArray, like: RawArray | Batched) -> Any:
         if not (type(data) is type(like) is Batched and data.axis_ids == like.axis_ids):

@@ -1,6 +1,7 @@
-"""Indexing of batched data, with keys for its visible axes.
+"""Read and write ``x[key]`` of batched data, where the key indexes the visible axes.
 
-``each_one`` calls a function for one array after the other if it cannot take all arrays at once.
+Also ``each_one``, which calls a raw function for one example after the other if it cannot compute all
+examples at once.
 """
 
 from __future__ import annotations
@@ -23,19 +24,21 @@ from .batched_data import (
     lengths_of,
     namespace_of,
     refusal,
-    union,
+    union_of_axes,
 )
 
 WHOLE = slice(None)
 
 
 def is_array_part(part: Any) -> bool:
+    """Return True if a part of a key is an array or a bool, so that the key makes a copy, not a view."""
     return type(part) in STORAGES or type(part) is bool or type(part) is np.bool
 
 
 def key_parts(key: Index, rank: int) -> list[Any]:
     """Return the parts of a key for ``rank`` axes, with full slices in place of Ellipsis.
 
+    Full slices are also added for axes that the key does not mention, since hidden axes may follow.
     Raises IndexError if the key has several Ellipses or indexes more than ``rank`` axes.
     """
     parts = list(key) if type(key) is tuple else [key]
@@ -51,6 +54,7 @@ def key_parts(key: Index, rank: int) -> list[Any]:
 
 
 def is_mask(part: Any) -> bool:
+    """Return True if a part of a key is a bool or a boolean array, batched or not."""
     if type(part) is bool or type(part) is np.bool:
         return True
     return type(part) in STORAGES and part.dtype.kind == "b"
@@ -66,18 +70,19 @@ def value_shape(value: RawOperand) -> tuple[int, ...]:
 
 
 def check_key(key: Index) -> None:
+    """Raise NoBatchedForm for a batched mask: it selects another number of elements in each example."""
     for part in key if type(key) is tuple else (key,):
         if type(part) is Batched and is_mask(part):
             raise refusal("indexing with a boolean key", part)
 
 
-def to_end(data: RawArray, count: int) -> Any:
+def hidden_axes_last(data: RawArray, count: int) -> Any:
     """Return raw data with its first ``count`` axes moved to the end."""
     rank = len(data.shape)
     return namespace_of(data).permute_dims(data, (*range(count, rank), *range(count)))
 
 
-def to_front(data: RawArray, count: int) -> Any:
+def hidden_axes_first(data: RawArray, count: int) -> Any:
     """Return raw data with its last ``count`` axes moved to the front."""
     rank = len(data.shape)
     return namespace_of(data).permute_dims(data, (*range(rank - count, rank), *range(rank - count)))
@@ -85,7 +90,7 @@ def to_front(data: RawArray, count: int) -> Any:
 
 @attach_method(Batched, "__getitem__")
 def get(x: Any, key: Any) -> Any:
-    """Return ``x[key]`` for batched or plain x and key; a view if the key has no arrays."""
+    """Return ``x[key]`` for x and key that may be batched or not; a view if the key has no arrays."""
     parts = key if type(key) is tuple else (key,)
     if type(x) is Batched and BASIC.issuperset(map(type, parts)):
         return Batched(x.data[(*(WHOLE,) * len(x.axis_ids), *parts)], x.axis_ids)
@@ -99,20 +104,21 @@ def get(x: Any, key: Any) -> Any:
     ):  # such as NumPy's integers
         return Batched(x.data[(*(WHOLE,) * len(x.axis_ids), *parts)], x.axis_ids)
     count = len(x.axis_ids)
-    found = to_end(x.data, count)[tuple(key_parts(key, x.ndim))]
-    return Batched(to_front(found, count), x.axis_ids)
+    found = hidden_axes_last(x.data, count)[tuple(key_parts(key, x.ndim))]
+    return Batched(hidden_axes_first(found, count), x.axis_ids)
 
 
 def gather_elements(x: Any, key: Any) -> Any:
-    """Return ``x[key]`` for a key with batched indices.
+    """Return ``x[key]`` for a key with indices that differ between the examples, in one gather.
 
-    The hidden axes of x are indexed by aranges, aligned with the hidden axes of the indices.
+    The key is extended by an arange for each hidden axis of x, so that each example of x is read at the
+    indices of the same example.
     """
     parts = key_parts(key, len(x.shape))
     if any(part is None or is_mask(part) for part in parts):
         return each_one(lambda x, key: x[key], (x, key), {})
     own = x.axis_ids if type(x) is Batched else ()
-    axis_ids = union(axis_ids_of(parts), own) if own else axis_ids_of(parts)
+    axis_ids = union_of_axes(axis_ids_of(parts), own) if own else axis_ids_of(parts)
     data = x.data if own else x
     xp = namespace_of(data)
     at = [i for i, part in enumerate(parts) if type(part) is not slice]
@@ -137,28 +143,28 @@ def gather_elements(x: Any, key: Any) -> Any:
 
 
 def put_batched(x: Batched, key: Index, value: RawOperand) -> Batched:
-    """Return x after ``x[key] = value``: x itself if its data can be written to in place.
+    """Do ``x[key] = value``; return x, or changed batched data if x cannot be written to in place.
 
-    Raises NoBatchedForm if key or value has a hidden axis that x lacks.
+    Raises NoBatchedForm if key or value has a hidden axis that x does not have.
     """
     data = written_data(x, key, value)
     return x if data is x.data else Batched(data, x.axis_ids)
 
 
 @attach_method(Batched, "__setitem__")
-def put_in_place(x: Batched, key: Index, value: RawOperand) -> None:
+def set_item(x: Batched, key: Index, value: RawOperand) -> None:
     """Set ``x[key] = value``; raise TypeError if the data cannot be written to in place."""
     if put_batched(x, key, value) is not x:
         raise TypeError(f"{storage_of(x.sample).name} data cannot be written to in place")
 
 
 def written_data(x: Batched, key: Any, value: Any) -> Any:
-    """Return the raw data of x after ``x[key] = value``."""
+    """Do ``x[key] = value`` for ``put_batched``; return x's raw data, or a changed copy."""
     storage = storage_of(x.data)
     if type(key) is Batched and is_mask(key) and key.ndim == x.ndim and not value_shape(value):
-        # A batched mask selects other elements in each array, but where(mask, value, x) fits all.
-        (mask, one, data), _ = aligned((key, value, x))
-        return storage.put(data, ..., storage.xp.where(mask, one, data))
+        # A batched mask selects other elements in each example, but where(mask, value, x) fits all.
+        (mask, scalar, data), _ = aligned((key, value, x))
+        return storage.put(data, ..., storage.xp.where(mask, scalar, data))
     check_key(key)
     parts = key if type(key) is tuple else (key,)
     if not set(axis_ids_of((*parts, value))) <= set(x.axis_ids):
@@ -166,27 +172,29 @@ def written_data(x: Batched, key: Any, value: Any) -> Any:
     data, axis_ids, count = x.data, x.axis_ids, len(x.axis_ids)
     if len(value_shape(value)) and storage.beneath(x.data).kind is np.ndarray:
         at = dict.fromkeys(axis_ids_of(parts), 0)
-        one = np.empty(tuple(x.shape), x.dtype)  # write to one array first, to raise NumPy's errors
-        one[picked(key, at)] = np.empty(value_shape(value), x.dtype)
+        trial = np.empty(
+            tuple(x.shape), x.dtype
+        )  # write to one example first, to raise NumPy's errors
+        trial[picked(key, at)] = np.empty(value_shape(value), x.dtype)
     if axis_ids_of(parts):
         for place in itertools.product(*map(range, x.hidden)):
             at = dict(zip(axis_ids, place, strict=True))
-            one = storage.put(data[(*place, ...)], picked(tuple(parts), at), picked(value, at))
+            example = storage.put(data[(*place, ...)], picked(tuple(parts), at), picked(value, at))
             if not storage.in_place(data):
-                data = storage.put(data, place, one)
+                data = storage.put(data, place, example)
         return data
-    view = to_end(data, count)
+    view = hidden_axes_last(data, count)
     full = tuple(key_parts(key, x.ndim))
     if type(value) is Batched:
-        value = to_end(value.aligned(axis_ids, value.ndim), count)
+        value = hidden_axes_last(value.aligned(axis_ids, value.ndim), count)
     elif len(getattr(value, "shape", ())):
         value = value[(..., *(None,) * count)]
     changed = storage.put(view, full, value)
-    return data if storage.in_place(data) else to_front(changed, count)
+    return data if storage.in_place(data) else hidden_axes_first(changed, count)
 
 
 def scatter_add_batched(x: Any, shape: Any, key: Any) -> Any:
-    """Return zeros of ``shape`` after ``zeros[key] += x``; elements that key selects twice add up."""
+    """Return zeros of ``shape`` with x added at ``key``; elements that key selects twice add up."""
     parts = key if type(key) is tuple else (key,)
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     check_key(key)
@@ -203,12 +211,15 @@ def scatter_add_batched(x: Any, shape: Any, key: Any) -> Any:
         full = storage_of(full).put(full, (*(WHOLE,) * count, *parts), x.data)
         return Batched(full, axis_ids)
     names = tuple(key_parts(key, len(shape)))
-    found = xp.scatter_add(to_end(x.data, count), (*shape, *x.hidden), names)
-    return Batched(to_front(found, count), axis_ids)
+    found = xp.scatter_add(hidden_axes_last(x.data, count), (*shape, *x.hidden), names)
+    return Batched(hidden_axes_first(found, count), axis_ids)
 
 
 def add_at_batched(x: Any, key: Any, value: Any) -> Any:
-    """Return x after ``x[key] += value``; an element that key selects twice gets both values."""
+    """Do ``x[key] += value``; return x, or new data if x cannot hold the result.
+
+    An element that key selects twice gets both values.
+    """
     parts = key if type(key) is tuple else (key,)
     if not set(axis_ids_of((*parts, value))) <= set(axis_ids_of((x,))) or axis_ids_of(parts):
         return x + scatter_add_batched(value, x.shape, key)
@@ -216,19 +227,22 @@ def add_at_batched(x: Any, key: Any, value: Any) -> Any:
         return storage_of(x).add_at(x, key, value)
     storage, count = storage_of(x.data), len(x.axis_ids)
     if type(value) is Batched:
-        value = to_end(value.aligned(x.axis_ids, value.ndim), count)
+        value = hidden_axes_last(value.aligned(x.axis_ids, value.ndim), count)
     else:
         value = value[(..., *(None,) * count)]
-    # One call for all arrays: with the hidden axes last, the key indexes the visible axes as it is.
+    # One call for all examples: with the hidden axes last, the key indexes the visible axes as it is.
     value = storage.xp.broadcast_to(value, (*value.shape[: len(value.shape) - count], *x.hidden))
-    view = to_end(x.data, count)
+    view = hidden_axes_last(x.data, count)
     changed = storage.add_at(view, tuple(key_parts(key, x.ndim)), value)
-    return x if storage.in_place(x.data) else Batched(to_front(changed, count), x.axis_ids)
+    return x if storage.in_place(x.data) else Batched(hidden_axes_first(changed, count), x.axis_ids)
 
 
-# --- calls for one array after the other ------------------------------------------------------------
+# --- calls for one example after the other ----------------------------------------------------------
 def raw_of(values: Iterable[Any]) -> Any:
-    """Return the raw namespace (such as NumPy) of the raw data in ``values``; None without raw data."""
+    """Return the raw namespace, such as NumPy's, for the arrays in ``values``; None without arrays.
+
+    For arrays of several storages it is the namespace that accepts the others' data, too.
+    """
     storages = [*storages_of(values)]
     return max(storages, key=lambda storage: storage.mixed).xp if storages else None
 
@@ -248,9 +262,9 @@ def storages_of(values: Iterable[Any]) -> Iterator[Storage]:
 
 
 def picked(value: Any, at: dict[int, int]) -> Any:
-    """Return ``value`` with each Batched in it replaced by one of its arrays.
+    """Return ``value``, in which each Batched is replaced by its array for one example.
 
-    at : the index of the array for each hidden axis, by the axis's id.
+    at : the example, as a dict from the id of each hidden axis to an index along the axis.
     """
     if type(value) is Batched:
         data = value.data[tuple([at[axis_id] for axis_id in value.axis_ids])]
@@ -261,7 +275,10 @@ def picked(value: Any, at: dict[int, int]) -> Any:
 
 
 def each_one(function: Callable[..., Any], values: Iterable[Any], keywords: dict[str, Any]) -> Any:
-    """Call a function of raw data for one array after the other; return the results, batched."""
+    """Call a function of raw data for one example after the other; return the results, batched.
+
+    values, keywords : the arguments, of which some may be Batched or lists with Batched items.
+    """
     everything = (*values, *keywords.values())
     axis_ids = axis_ids_of(everything)
     if not axis_ids:

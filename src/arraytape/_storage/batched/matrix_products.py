@@ -1,4 +1,4 @@
-"""Matrix products and linear systems of batched data, by one call for all arrays."""
+"""Matrix products and linear systems of batched data, in one call of the library for all examples."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ from ..._util.array_types import RawArray
 from ..._util.attach import attach_method
 from .batched_data import Batched, aligned, axis_ids_of, namespace_of
 
-FEW = 32  # with fewer columns in a batched b, one large product is faster than a product for each array
+# If each array of a batched b has fewer columns, one large product is faster than one for each array.
+FEW = 32
 
 
 @attach_method(Batched, "__matmul__")
 def matmul(a: Any, b: Any) -> Any:
+    """Return ``a @ b`` for operands that may be batched, by as few products as possible."""
     if type(a) is Batched and type(b) is not Batched:
-        found = rows_times(a, b)
+        found = batched_times_plain(a, b)
     elif type(b) is Batched and type(a) is not Batched:
-        found = times_columns(a, b)
+        found = plain_times_batched(a, b)
     elif axis_ids_of((a, b)):
         found = None
     else:
         return a @ b
-    return general(a, b) if found is None else found
+    return product_of_stacks(a, b) if found is None else found
 
 
 @attach_method(Batched, "__rmatmul__")
@@ -35,10 +37,10 @@ def matmul_reflected(b: RawArray, a: RawArray) -> Any:
     return matmul(a, b)
 
 
-def rows_times(a: Batched, b: RawArray) -> Any:
-    """Return ``a @ b`` of a batched a and a plain b, by one product: all arrays' rows are stacked.
+def batched_times_plain(a: Batched, b: RawArray) -> Any:
+    """Return ``a @ b`` of a batched a and an unbatched b, by one product with the rows of all examples.
 
-    Return None for shapes that only the function ``general`` handles.
+    Return None for shapes that only the function ``product_of_stacks`` handles.
     """
     if len(b.shape) != 2 or not a.ndim or a.shape[-1] != b.shape[0]:
         return Batched(a.data @ b, a.axis_ids) if len(b.shape) == 1 and a.ndim else None
@@ -56,11 +58,11 @@ def rows_times(a: Batched, b: RawArray) -> Any:
     return Batched(xp.reshape(product, (*data.shape[:-1], b.shape[1])), a.axis_ids)
 
 
-def times_columns(a: RawArray, b: Batched) -> Any:
-    """Return ``a @ b`` of a plain a and a batched b.
+def plain_times_batched(a: RawArray, b: Batched) -> Any:
+    """Return ``a @ b`` of an unbatched a and a batched b.
 
-    If the arrays in b have few columns, use one product with the columns of all arrays.
-    Return None for shapes that only the function ``general`` handles.
+    If the examples in b have few columns, use one product with the columns of all examples.
+    Return None for shapes that only the function ``product_of_stacks`` handles.
     """
     if not b.ndim or a.shape[-1:] != (b.shape[-2:-1] or b.shape):
         return None
@@ -78,7 +80,7 @@ def times_columns(a: RawArray, b: Batched) -> Any:
     return Batched(xp.matrix_transpose(product), b.axis_ids)
 
 
-def general(a: RawArray, b: RawArray) -> Any:
+def product_of_stacks(a: RawArray, b: RawArray) -> Any:
     """Return ``a @ b`` by a product of stacks of matrices, where the hidden axes are stack axes."""
     if not (len(a.shape) and len(b.shape)):
         raise ValueError(f"matmul needs at least one dimension, got {a.shape} and {b.shape}")
@@ -93,12 +95,12 @@ def general(a: RawArray, b: RawArray) -> Any:
 
 
 def batched_solve(a: RawArray, b: RawArray) -> Any:
-    """Return ``a^-1 b``; b is a vector if it has one visible axis, whatever a's shape is."""
+    """Return ``a^-1 b``.  As in the standard, b is one vector if it has one axis, hidden axes aside."""
     return solved_by(lambda xp: xp.linalg.solve, a, b)
 
 
 def batched_solve_again(a: RawArray, b: RawArray, /, *, adjoint: bool = False) -> Any:
-    """Return ``a^-1 b``, or ``a^-H b`` if ``adjoint``, by the cached factors of a if there are any."""
+    """Return ``a^-1 b``, or ``a^-H b`` if ``adjoint``, with cached factors of a if there are any."""
     return solved_by(lambda xp: functools.partial(xp.solve_again, adjoint=adjoint), a, b)
 
 
@@ -107,9 +109,10 @@ def solved_by(
     a: Any,
     b: Any,
 ) -> Any:
-    """Return ``a^-1 b``, solved for all arrays at once by ``solve_of(xp)(matrices, right_hand_sides)``.
+    """Return ``a^-1 b`` for all examples by one call of ``solve_of(xp)(matrices, right_hand_sides)``.
 
-    solve_of : a function that returns the solver of a raw namespace xp, such as NumPy.
+    solve_of : a function that returns the solver of a raw namespace xp, such as NumPy's
+    ``linalg.solve``.
     """
     if not axis_ids_of((a, b)):
         return solve_of(namespace_of(a))(a, b)

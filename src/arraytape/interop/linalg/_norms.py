@@ -22,7 +22,7 @@ def norm_rule(
     axes = [i % a.ndim for i in given]
     if len(axes) != 2 or ord in (None, "fro", "f"):
         order: Any = 2 if ord in (None, "fro", "f") else ord
-        return rules.vector_norm(g, a, y, tuple(axes), keepdims, order, xp)
+        return rules.vector_norm_vjp(g, a, y, tuple(axes), keepdims, order, xp)
     if not keepdims:
         for i in sorted(axes):
             g, y = xp.expand_dims(g, axis=i), xp.expand_dims(y, axis=i)

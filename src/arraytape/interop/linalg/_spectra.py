@@ -162,7 +162,7 @@ def values_rule(g: RawArray, a: RawArray, lower: bool, xp: Namespace) -> Any:
     Elements of a that SciPy does not read get 0.
     """
     matrix = read_structure(a, "hermitian", lower, xp)
-    return pull_structure(spectral.eigvalsh(g, matrix, xp), "hermitian", lower, xp)
+    return pull_structure(spectral.eigvalsh_vjp(g, matrix, xp), "hermitian", lower, xp)
 
 
 eigvalsh_op = library_op(
@@ -237,7 +237,7 @@ eig_op = function_op(
     ),
 )  # fmt: skip
 eigvals_op = function_op(
-    "scipy.linalg.eigvals", lambda g, a, xp: spectral.eigvals(g, a, xp), arrays=["a"], cores=[2]
+    "scipy.linalg.eigvals", lambda g, a, xp: spectral.eigvals_vjp(g, a, xp), arrays=["a"], cores=[2]
 )
 
 
@@ -290,7 +290,7 @@ def banded_values(g: RawArray, a_band: RawArray, lower: bool, xp: Namespace) -> 
     It has the diagonals of the cotangent of the whole matrix, by the rule of ``eigvalsh``.
     """
     matrix = read_structure(band_to_matrix(a_band, lower, xp), "hermitian", lower, xp)
-    found = pull_structure(spectral.eigvalsh(g, matrix, xp), "hermitian", lower, xp)
+    found = pull_structure(spectral.eigvalsh_vjp(g, matrix, xp), "hermitian", lower, xp)
     return matrix_to_band(found, a_band, lower, xp)
 
 

@@ -80,7 +80,7 @@ def inv_rule(g: RawArray, y: RawArray, assume_a: str | None, lower: bool, xp: Na
 
     Elements of a that SciPy does not read get 0.
     """
-    return pull_structure(rules.inv(g, y, xp), ASSUMED[assume_a], lower, xp)
+    return pull_structure(rules.inv_vjp(g, y, xp), ASSUMED[assume_a], lower, xp)
 
 
 recorded_function(
@@ -88,7 +88,9 @@ recorded_function(
     # SciPy 1.17's inverse of a "diagonal" matrix has a's own elements off the diagonal.
     refuses={"assume_a": ["diagonal"]},
 )  # fmt: skip
-recorded_function("scipy.linalg.det", lambda g, a, xp: rules.det(g, a, xp), arrays=["a"], cores=[2])
+recorded_function(
+    "scipy.linalg.det", lambda g, a, xp: rules.det_vjp(g, a, xp), arrays=["a"], cores=[2]
+)
 
 
 # --- triangular systems, factors ------------------------------------------------------------------
