@@ -17,7 +17,7 @@ WORKLOADS = {"mlp": MLP, "logistic regression": LogisticRegression}
     "x hand",
     budget={"mlp": 4.5, "logistic regression": 2.0},
     aim={"mlp": 2.88, "logistic regression": 1.2},
-    headline="training step beside NumPy by hand",
+    headline="training step over hand-written NumPy",
     rank=4,
     workload=list(WORKLOADS),
 )

@@ -68,9 +68,7 @@ def ratio(program: str, of: str) -> float:
     return pick(found[program]) / pick(found["numpy"])
 
 
-@benchmark(
-    "x NumPy", budget=1.3, headline="import beside NumPy's", rank=6, of=["minimum", "median"]
-)
+@benchmark("x NumPy", budget=1.3, headline="import over NumPy's", rank=6, of=["minimum", "median"])
 def track_import(of: str) -> float:
     """Measure the import of arraytape (with NumPy), divided by the import of NumPy."""
     return ratio("arraytape", of)

@@ -124,7 +124,7 @@ def pair(workload: str) -> Pair:
 @benchmark(
     "x hand",
     budget={"net": 6.5, "16 elementwise ops": 3.0, "per-example gradients": 6.5},
-    headline="Jacobian beside NumPy by hand",
+    headline="Jacobian over hand-written NumPy",
     rank=5,
     aim={"net": 4.0, "16 elementwise ops": 2.0, "per-example gradients": 4.5},
     workload=list(WORKLOADS),

@@ -15,7 +15,7 @@ from functools import cache
 from math import inf
 from time import process_time
 from timeit import Timer
-from types import CodeType
+from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -149,21 +149,28 @@ def traced(make: Callable[[], Any]) -> tuple[int, int, Any]:
     return held - before, peak - before, result
 
 
-def records(tape: xp.GradientTape) -> list[tuple[Any, ...]]:
-    """Return the records of a tape; the benchmarks use no other private attribute."""
-    return tape._recording.records
+# Objects through which ``arrays_within`` does not look, because they refer to the whole program.
+WHOLE_PROGRAM = (ModuleType, type, FunctionType, BuiltinFunctionType, CodeType, FrameType)
 
 
-def kept_arrays(tape: xp.GradientTape) -> list[np.ndarray[Any, Any]]:
-    """Return the arrays that a tape's records keep, each once; for a view, the owner of its memory."""
+def arrays_within(thing: Any) -> list[np.ndarray[Any, Any]]:
+    """Return the NumPy arrays to which an Array or tape refers, each once.
+
+    For a view, the owner of its memory is returned.  The garbage collector knows the references, so that
+    no private attribute is named here, and older commits can be measured.
+    """
     found: dict[int, np.ndarray[Any, Any]] = {}
-    waiting: list[Any] = list(records(tape))
+    seen: set[int] = set()
+    waiting: list[Any] = [thing]
     while waiting:
         item = waiting.pop()
-        if isinstance(item, tuple | list):
-            waiting.extend(item)
-        elif isinstance(item, np.ndarray):
+        if id(item) in seen or isinstance(item, WHOLE_PROGRAM):
+            continue
+        seen.add(id(item))
+        if isinstance(item, np.ndarray):
             while isinstance(item.base, np.ndarray):
                 item = item.base
             found[id(item)] = item
+        else:
+            waiting += gc.get_referents(item)
     return list(found.values())

@@ -12,7 +12,7 @@ import numpy as np
 
 import arraytape as xp
 
-from .measure import benchmark, kept_arrays, records, traced
+from .measure import arrays_within, benchmark, traced
 from .workloads import MLP, MemoryChain, step, tape_of
 
 CHAINS: dict[str, Callable[[Any, Any], Any]] = {
@@ -29,7 +29,7 @@ STEPS = 1000
 def track_bytes_per_record(op: str) -> float:
     """Measure the bytes of a record without the arrays that it keeps, as the mean of 10^4 ops."""
     x, y = (xp.asarray(np.full(10, value)) for value in (0.5, 0.99))
-    given = {id(x._data), id(y._data)}
+    given = {id(array) for array in arrays_within([x, y])}
 
     def record() -> xp.GradientTape:
         with xp.GradientTape() as tape:
@@ -41,8 +41,8 @@ def track_bytes_per_record(op: str) -> float:
 
     record()
     held, _, tape = traced(record)
-    kept = sum(sys.getsizeof(array) for array in kept_arrays(tape) if id(array) not in given)
-    return (held - kept) / len(records(tape))
+    kept = sum(sys.getsizeof(array) for array in arrays_within(tape) if id(array) not in given)
+    return (held - kept) / RECORDS
 
 
 def held_by_chain() -> tuple[int, MemoryChain]:

@@ -11,6 +11,8 @@ import numpy as np
 
 import arraytape as xp
 
+from .measure import arrays_within
+
 Raw = np.ndarray[Any, Any]
 
 
@@ -191,7 +193,7 @@ class LogisticRegression:
         x, y = random.standard_normal((rows, columns)), np.sign(random.standard_normal(rows))
         self.data = xp.asarray(x), xp.asarray(y)
         # Both sides read the same memory, because two copies would evict each other from the cache.
-        self.x, self.y = (array._data for array in self.data)
+        (self.x,), (self.y,) = map(arrays_within, self.data)
 
     def f(self, xp: Any, w: Any, b: Any) -> Any:
         x, y = self.data

@@ -26,6 +26,7 @@ import json
 import os
 import secrets
 import stat
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -37,7 +38,7 @@ import arraytape as xp
 
 from ._array.array import Array
 from ._util import nest
-from ._util.errors import describe, layout_text, see, user_line
+from ._util.errors import TapeWarning, describe, layout_text, see, stacklevel, user_line
 from .module import Module, named, walk
 from .variable import AllOrNone, Variable, detached
 
@@ -85,6 +86,11 @@ def save(path: PathLike, state: Any) -> None:
     OSError
         When the file cannot be written, is no regular file, or does not hold what was written.
 
+    Warns
+    -----
+    TapeWarning
+        When a layer has not been called, so that the file has none of its Variables.
+
     Examples
     --------
     >>> import os, tempfile
@@ -105,6 +111,7 @@ def save(path: PathLike, state: Any) -> None:
             f"save: {describe(state)} holds no Variables; layers make theirs on their first call "
             f"[at {user_line()}]"
         )
+    warn_of_unbuilt(state)
     encoded = {name: encode(value) for name, value in values.items()}
     pairs = {name: str(x.dtype) for name, x in values.items() if x.dtype.kind == "c"}
     ours = {
@@ -204,11 +211,14 @@ def check_fit(path: str, values: Mapping[str, Host], variables: Mapping[str, Var
     ]
     found = []
     if missing:
-        found.append(f"the file lacks {quote_names(missing)}")
+        found.append(
+            f"the file lacks {quote_names(missing)} (a layer has none in a file that was saved before "
+            "its first call)"
+        )
     if extra:
         found.append(
-            f"the file has {quote_names(extra)} besides (layers make their Variables on their first "
-            "call, optimizers in build())"
+            f"the file has {quote_names(extra)} besides (call the model before load: layers make their "
+            "Variables on their first call, optimizers in build())"
         )
     found += wrong[:5] + ([f"and {len(wrong) - 5} more"] if len(wrong) > 5 else [])
     if found:
@@ -234,6 +244,22 @@ def variables_of(caller: str, state: Any) -> dict[str, Variable]:
                     f"[at {user_line()}]"
                 )
     return named(walk(state), caller)
+
+
+def warn_of_unbuilt(state: Any) -> None:
+    """Warn if layers in ``state`` have not made their Variables, which the file then lacks."""
+    unbuilt = [
+        path
+        for path, leaf in walk(state)
+        if getattr(leaf, "built", True) is False and getattr(leaf, "_makes_variables", False)
+    ]
+    if unbuilt:
+        warnings.warn(
+            f"save: call the model before save: {quote_names(unbuilt)} made no Variables yet, and the "
+            f"file has none of theirs [at {user_line()}]",
+            TapeWarning,
+            stacklevel=stacklevel(),
+        )
 
 
 # --- values -------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from ._util.container_kinds import declare_leaf_class
 from ._util.errors import entrance, failure, user_line
 from ._util.html import facts_table
 from .variable import AllOrNone, Variable, detached
+
+if TYPE_CHECKING:
+    from ._util.array_types import HasCall, P, R_co
 
 
 class Module:
@@ -91,6 +94,15 @@ class Module:
     not trainable:  2
     """
 
+    if TYPE_CHECKING:
+        # A class defines ``__call__`` or ``call``.  Type checkers give an instance the types of the
+        # latter; the second declaration lets a class define ``__call__`` with any types.
+        @overload
+        def __call__(self: HasCall[P, R_co], *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+        @overload
+        def __call__(self, *args: Any, **keywords: Any) -> Any: ...
+        def __call__(self, *args: Any, **keywords: Any) -> Any: ...
+
     _module_name: str | None = None  # for a subclass that does not call super().__init__()
 
     def __init__(self, name: str | None = None) -> None:
@@ -153,6 +165,14 @@ class Module:
         -------
         list of numpy.ndarray
             The values in the order of ``weights``, as Keras's ``get_weights`` returns them.
+
+        Examples
+        --------
+        >>> import arraytape as xp
+        >>> layer = xp.nn.Dense(1, kernel_initializer="ones")
+        >>> y = layer(xp.ones((1, 2)))
+        >>> print([w.shape for w in layer.get_weights()])
+        [(2, 1), (1,)]
         """
         return [np.array(detached(variable).to_device("cpu")) for variable in self.weights]
 
@@ -170,6 +190,15 @@ class Module:
         ValueError
             When the number or a shape of the values does not fit; layers have no weights before they
             are built.
+
+        Examples
+        --------
+        >>> import arraytape as xp
+        >>> layer = xp.nn.Dense(1)
+        >>> y = layer(xp.ones((1, 2)))
+        >>> layer.set_weights([[[1.0], [2.0]], [3.0]])
+        >>> print(layer(xp.ones((1, 2))))
+        [[6.]]
         """
         own, values = self.weights, list(weights)
         if len(own) != len(values):
@@ -203,6 +232,14 @@ class Module:
         ValueError
             When two Variables have the same path, as with the keys ``1`` and ``"1"`` in one dict, or
             when lists are nested too deeply.
+
+        Examples
+        --------
+        >>> import arraytape as xp
+        >>> layer = xp.nn.Dense(1)
+        >>> y = layer(xp.ones((1, 2)))
+        >>> print([*layer.named_variables()])
+        ['kernel', 'bias']
         """
         try:
             return named(walk(self), self.name)
@@ -232,6 +269,22 @@ class Module:
             When ``print_fn`` cannot be called.
         ValueError
             When lists are nested too deeply.
+
+        Examples
+        --------
+        >>> import arraytape as xp
+        >>> layer = xp.nn.Dense(1)
+        >>> y = layer(xp.ones((1, 2)))
+        >>> layer.summary()
+        Dense 'dense'
+        --------------------------------------------------
+        layer (type)   output shape  parameters  trainable
+        --------------------------------------------------
+        dense (Dense)                         3  yes
+        --------------------------------------------------
+        parameters:     3 (24 bytes)
+        trainable:      3
+        not trainable:  0
         """
         if print_fn is not None and not callable(print_fn):
             raise TypeError(
@@ -391,7 +444,7 @@ def shapes_of(module: Module, args: tuple[Any, ...], keywords: dict[str, Any]) -
                 found[id(owner)].append(shape)
 
     with only_recorders(), Profiled(seen):
-        module(*args, **keywords)  # type: ignore[operator]
+        module(*args, **keywords)
     return found
 
 

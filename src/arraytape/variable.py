@@ -116,8 +116,26 @@ TypeError
 IndexError
     When an index is no integer, or outside of the shape.  Negative indices count from the end.
 ValueError
-    When the values do not have the Variable's dtype, or do not broadcast to the selected shape."""
+    When the values do not have the Variable's dtype, or do not broadcast to the selected shape.
+
+Examples
+--------
+>>> import arraytape as xp
+>>> v = xp.Variable([4.0, 6.0])
+>>> print(v.{name}({example}))
+{result}"""
+# The results of the examples in the docstrings: 4 and 2, combined.
+SCATTERED = {
+    "add": "6.",
+    "div": "2.",
+    "max": "4.",
+    "min": "2.",
+    "mul": "8.",
+    "sub": "2.",
+    "update": "2.",
+}
 ROWS = {
+    "example": "xp.IndexedSlices(values=[2.0], indices=[0])",
     "values": "values",
     "place": "the rows at the indices",
     "parameters": """\
@@ -127,6 +145,7 @@ use_locking : bool, default: False
     Without effect.""",
 }
 POINTS = {
+    "example": "indices=[[0]], updates=[2.0]",
     "values": "updates",
     "place": "the elements at the indices",
     "parameters": """\
@@ -172,6 +191,9 @@ def named_scatter(
         summary=SCATTERS[word][0].format(**texts),
         repeated="the last value counts" if word == "update" else "all values count",
         parameters=texts["parameters"],
+        name=method.__name__,
+        example=texts["example"],
+        result=f"[{SCATTERED[word]} 6.]",
     )
     return method
 
@@ -347,6 +369,15 @@ class Variable(Array):
         -------
         Array
             The current value.  Tapes that follow the Variable also follow this Array.
+
+        Examples
+        --------
+        >>> import arraytape as xp
+        >>> v = xp.Variable(1.0)
+        >>> before = v.value()
+        >>> v = v.assign(2.0)
+        >>> print(before, v)
+        1.0 2.0
         """
         snapshot = recorded_copy(self, keep_data(self))
         snapshot._state = KEPT
@@ -361,6 +392,15 @@ class Variable(Array):
         -------
         Array
             The current value.  Tapes that follow the Variable also follow this Array.
+
+        Examples
+        --------
+        >>> import arraytape as xp
+        >>> v = xp.Variable(1.0)
+        >>> before = v.read_value()
+        >>> v = v.assign(2.0)
+        >>> print(before, v)
+        1.0 2.0
         """
         return self.value()
 
@@ -378,6 +418,14 @@ class Variable(Array):
         -------
         Array
             Of the shape ``indices.shape + v.shape[1:]``.  Tapes record the op.
+
+        Examples
+        --------
+        >>> import arraytape as xp
+        >>> v = xp.Variable([[1.0, 2.0], [3.0, 4.0]])
+        >>> print(v.sparse_read([1, 1]))
+        [[3. 4.]
+         [3. 4.]]
         """
         rows = asarray(indices)
         return take(self, rows, axis=0) if rows.ndim == 1 else self[rows]
@@ -397,6 +445,13 @@ class Variable(Array):
         -------
         Array
             Of the shape ``indices.shape[:-1] + v.shape[indices.shape[-1]:]``.  Tapes record the op.
+
+        Examples
+        --------
+        >>> import arraytape as xp
+        >>> v = xp.Variable([[1.0, 2.0], [3.0, 4.0]])
+        >>> print(v.gather_nd([[0, 1], [1, 0]]))
+        [2. 3.]
         """
         return self[coordinates(indices)]
 
@@ -407,6 +462,13 @@ class Variable(Array):
         -------
         Reference
             References to the same Variable are equal.  ``v.ref().deref()`` is v.
+
+        Examples
+        --------
+        >>> import arraytape as xp
+        >>> v = xp.Variable(1.0)
+        >>> {v.ref(): "rate"}[v.ref()]
+        'rate'
         """
         return Reference(self)
 
@@ -447,6 +509,13 @@ class Variable(Array):
         ------
         ValueError
             When shape, dtype or device would change.
+
+        Examples
+        --------
+        >>> import arraytape as xp
+        >>> v = xp.Variable([1.0, 2.0])
+        >>> print(v.assign([3.0, 4.0]))
+        [3. 4.]
         """
         if MODES:
             notify_access(self)
@@ -492,6 +561,13 @@ class Variable(Array):
         ------
         ValueError
             When shape or dtype would change.
+
+        Examples
+        --------
+        >>> import arraytape as xp
+        >>> v = xp.Variable([1.0, 2.0])
+        >>> print(v.assign_add(1.0))
+        [2. 3.]
         """
         return self._update(operator.add, value)
 
@@ -524,6 +600,13 @@ class Variable(Array):
         ------
         ValueError
             When shape or dtype would change.
+
+        Examples
+        --------
+        >>> import arraytape as xp
+        >>> v = xp.Variable([1.0, 2.0])
+        >>> print(v.assign_sub([0.5, 1.0]))
+        [0.5 1. ]
         """
         return self._update(operator.sub, value)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import math
 import statistics
 import sys
@@ -442,3 +443,45 @@ def test_reading_of_a_copy_is_no_write(x):
         return xp.sum(x * 2.0)
 
     assert taped(f, x)().tolist() == [2.0] * 3
+
+
+# --- values that leave as text ------------------------------------------------------------------------
+AS_TEXT = {
+    "str()": lambda x: float(str(x[0])),
+    "str() of several": lambda x: float(str(x).strip("[]").split()[0]),
+    "%s": lambda x: float("%s" % x[0]),  # noqa: UP031
+    "format()": lambda x: float(f"{x[0]}"),
+    "format() to 17 digits": lambda x: float(f"{x[0]:.17g}"),
+    "str.format": lambda x: float("{}".format(x[0])),  # noqa: UP032
+    "repr()": lambda x: float(repr(x[0]).removeprefix("Array(").partition(",")[0]),
+}
+
+
+@pytest.mark.parametrize("way", AS_TEXT)
+def test_a_value_that_comes_back_from_text_is_told(way):
+    x = xp.asarray([3.0, 2.0])
+    with pytest.raises(xp.LostGradientError, match=r"left the tape at .*\((str|format|repr)\(\)"):
+        xp.grad(lambda x: xp.sum(x) * AS_TEXT[way](x))(x)
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = xp.sum(x) * AS_TEXT[way](x)
+    with pytest.warns(TapeWarning, match="left the tape"):
+        tape.gradient(y, x)
+
+
+def test_text_for_readers_is_no_loss():
+    """Without a warning, which would be an error here."""
+    x, said = xp.asarray([3.0, 2.0]), []
+
+    def loss(x):
+        y = xp.sum(x**2)
+        said.append(f"{y:.3f} {y}")
+        print(x, y, repr(x), file=io.StringIO())
+        return y
+
+    assert xp.grad(loss)(x).tolist() == [6.0, 4.0]
+    assert said == ["13.000 13.0"]
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = loss(x)
+    assert tape.gradient(y, x).tolist() == [6.0, 4.0]

@@ -188,7 +188,7 @@ def test_a_value_that_leaves_inside_the_function_is_an_error():
         (TypeError, "x0 must be floating-point", lambda: implicit.root(cube, "a", EIGHT)),
         (TypeError, "x0 must be floating-point", lambda: implicit.root(cube, None, EIGHT)),
         (ValueError, r"results must have the shape of x0, \(\)", lambda: implicit.root(lambda x, a: xp.stack([x, a]), 1.0, EIGHT)),
-        (TypeError, "results must be Arrays, got NoneType", lambda: implicit.root(lambda x, a: None, 1.0, EIGHT)),
+        (TypeError, "results must be Arrays, got None .is its `return` missing", lambda: implicit.root(lambda x, a: None, 1.0, EIGHT)),
         (ValueError, r"Array of shape \(\)", lambda: implicit.minimum(lambda x, a: x * a, xp.ones(2), EIGHT)),
         (ValueError, "the solver must give x0's", lambda: implicit.root(cube, 1.0, EIGHT, solver=lambda x0, a: [1.0, 2.0])),
         (ValueError, "tol must be positive", lambda: implicit.root(cube, 1.0, EIGHT, tol=0.0)),

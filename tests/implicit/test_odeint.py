@@ -729,3 +729,50 @@ def test_what_f_writes_to_its_arguments_stays_there(adjoint, method, options):
     assert abs(float(end(a)) - np.exp(-0.7)) < 1e-3
     assert abs(float(xp.grad(end)(a)) + np.exp(-0.7)) < 1e-3
     assert float(a) == 0.7
+
+
+# --- progress -----------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "options",
+    [{"method": "RK45"}, {"method": "Radau"}, {"method": "RK4", "max_step": 0.1}],
+    ids=str,
+)
+@pytest.mark.parametrize("adjoint", ["discrete", "continuous"])
+def test_a_callback_gets_the_time_and_a_copy_of_the_state_after_each_step(options, adjoint):
+    """In the forward pass alone, although the backward pass takes the steps again."""
+    seen = []
+
+    def callback(t, y):
+        seen.append((t, np.array(y)))
+        y[...] = np.nan  # the copy is the callback's own
+
+    def solve(p, **more):
+        return odeint(
+            lambda t, y, p: -p * y,
+            (0.0, 1.0),
+            [[1.0], [2.0]],
+            args=(p,),
+            adjoint=adjoint,
+            **options,
+            **more,
+        )
+
+    p = xp.asarray(0.5)
+    with xp.GradientTape() as tape:
+        tape.watch(p)
+        found = solve(p, callback=callback)
+        loss = xp.sum(found.y[..., -1])
+    gradient = tape.gradient(loss, p)
+    assert [t for t, _ in seen] == [float(t) for t in found.t[1:]]
+    assert all(type(t) is float for t, _ in seen)
+    for i, (_, y) in enumerate(seen):
+        np.testing.assert_allclose(y, np.asarray(found.y[..., i + 1]), rtol=1e-12)
+    with xp.GradientTape() as tape:
+        tape.watch(p)
+        loss = xp.sum(solve(p).y[..., -1])
+    assert float(tape.gradient(loss, p)) == float(gradient)
+
+
+def test_a_callback_that_is_no_function_is_refused():
+    with pytest.raises(TypeError, match="odeint: callback must be a function, got int 3"):
+        odeint(lambda t, y: -y, (0, 1), [1.0], callback=3)

@@ -214,3 +214,38 @@ def test_derivatives_of_a_replayed_function_go_with_it():
     del g
     gc.collect()
     assert len(REPLAYED) == before - 1
+
+
+# --- progress -----------------------------------------------------------------------------------------
+def test_a_callback_gets_scipys_result_and_may_stop():
+    points, values = [], []
+
+    def progress(intermediate_result):
+        points.append(intermediate_result.x)
+        values.append(intermediate_result.fun)
+        if len(values) == 3:
+            raise StopIteration
+
+    def f(p):
+        return rosenbrock(p["x"])
+
+    start = {"x": xp.asarray([-1.0, 2.0, 0.5])}
+    for method in ("BFGS", "L-BFGS-B", "trust-constr"):
+        result = minimize_scipy(f, start, method=method, callback=progress)
+        assert len(values) == 3
+        assert not result.success
+        for point, value in zip(points, values, strict=True):
+            near(f(point), value, 1e-12)
+        points.clear()
+        values.clear()
+
+
+def test_lbfgs_calls_its_callback_after_each_step():
+    v, seen = xp.Variable([-1.0, 2.0]), []
+    result = LBFGS().minimize(
+        lambda: rosenbrock(v), [v], callback=lambda point: seen.append(float(rosenbrock(point[0])))
+    )
+    assert len(seen) == result.nit
+    near(seen[-1], 0.0, atol=1e-8)
+    with pytest.raises(TypeError, match="callback must be a function, got int 3"):
+        LBFGS().minimize(lambda: rosenbrock(v), [v], callback=3)

@@ -243,7 +243,11 @@ def test_what_does_not_fit_changes_nothing(pairs, error, says):
         (lambda: minimize_scipy(lambda x: x, xp.ones(2)), ValueError, "one real number"),
         (lambda: minimize_scipy(lambda x: x * 1j, ONE), ValueError, "one real number"),
         (lambda: minimize_scipy(lambda x: 1.0, ONE), TypeError, "must return an Array, got float"),
-        (lambda: minimize_scipy(lambda x: None, ONE), TypeError, "must return an Array, got None"),
+        (
+            lambda: minimize_scipy(lambda x: None, ONE),
+            TypeError,
+            "return the loss alone from f, .*returned None",
+        ),
         (lambda: minimize_scipy(lambda x: ONE, ONE), ValueError, "does not depend on x0"),
         (lambda: minimize_scipy(lambda x: x, ONE, jac=True), TypeError, "jac is computed by tape"),
         (

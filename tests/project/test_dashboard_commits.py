@@ -1,5 +1,7 @@
 """``make dashboard``: which commits are measured, and that the least of two measurements counts."""
 
+import json
+import re
 import subprocess
 import sys
 
@@ -61,6 +63,23 @@ def test_commits_can_be_named(dashboard, history):
     ]
     with pytest.raises(SystemExit):
         dashboard.chosen(["no-such"], 5)
+
+
+def test_benchmarks_use_no_private_name_so_that_they_run_on_older_commits():
+    private = re.compile(r"\._(?!_)\w+|from arraytape\S*\._")
+    for file in sorted((ROOT / "asv_bench/benchmarks").glob("*.py")):
+        assert private.findall(file.read_text(encoding="utf-8")) == [], file.name
+
+
+def test_a_branch_of_any_name_is_measured(dashboard, history):
+    """Also by asv itself, whose settings name the branches."""
+    commits, git = history
+    git("branch", "-m", "trunk/of-ours")
+    assert dashboard.chosen([], 5)[-1] == commits[-1]
+    assert dashboard.chosen(["trunk/of-ours"], 5) == [commits[-1]]
+    for settings in ("asv_bench", "examples/benchmarks_of_your_own/asv_bench"):
+        file = json.loads((ROOT / settings / "asv.conf.json").read_text(encoding="utf-8"))
+        assert file["branches"] == ["HEAD"]
 
 
 def test_the_least_of_two_measurements_counts(dashboard):

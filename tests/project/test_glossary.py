@@ -13,8 +13,16 @@ PATH = re.compile(r"`([\w./]+/[\w.]+\.(?:py|md|toml))`")
 ELSEWHERE = {"bytearray"}  # Python's
 # Files of the repository that a page writes down as an example.
 EXAMPLES = {
-    ("testing_your_library.md", name)
-    for name in ("src/moments/__init__.py", "tests/test_moments.py")
+    (page, name)
+    for page, names in {
+        "testing_your_library.md": ["src/moments/__init__.py", "tests/test_moments.py"],
+        "watch_gradients.md": [
+            "asv_bench/benchmarks/gradients.py",
+            "asv_bench/site/index.html",
+            "src/shapes_of_data.py",
+        ],
+    }.items()
+    for name in names
 }
 
 

@@ -3,6 +3,7 @@
 Examples that change the process (ops that enter the registry, what cannot be taken back) run in another.
 """
 
+import inspect
 import re
 import subprocess
 import sys
@@ -34,6 +35,21 @@ def test_examples_that_change_the_process_print_what_they_say():
 
 def test_every_public_name_has_an_example():
     assert name_examples.without_example(NAMES) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["Array", "Variable", "GradientTape", "ForwardAccumulator", "Module"]
+)
+def test_help_shows_an_example_of_each_method(name):
+    """A page of the reference has all members of a class; ``help(x.clip)`` has one."""
+    cls = getattr(reference.xp, name)
+    methods = [
+        member
+        for member in dir(cls)
+        if not member.startswith("_") and callable(inspect.getattr_static(cls, member, None))
+    ]
+    texts = {member: inspect.getdoc(getattr(cls, member)) for member in methods}
+    assert [member for member, text in texts.items() if ">>>" not in text] == []
 
 
 def test_the_table_of_examples_has_ops_alone():

@@ -10,9 +10,12 @@ import page_code
 from helpers.repository import ROOT
 
 DOCS = ROOT / "docs"
-# Pages without code of their own that runs here: lists, and two whose code test_xp_backends and
-# test_libraries run.
-OTHERS = {"tutorials/index", "howto/index", "howto/testing_your_library", "howto/recipes"}
+# Pages without code of their own that runs here: lists, and those whose code test_xp_backends,
+# test_libraries and test_watch_page run.
+OTHERS = {
+    "tutorials/index", "howto/index", "howto/testing_your_library", "howto/recipes",
+    "howto/watch_gradients",
+}  # fmt: skip
 LEAST = {  # how many blocks a page has at least, where that is not 3
     "index": 6,
     "tutorials/from_gradient_tape": 20,

@@ -1,4 +1,7 @@
-"""What type checkers make of a user's program: nothing in a right one, each mistake in a wrong one.
+"""What type checkers make of users' programs: nothing in right ones, each mistake in a wrong one.
+
+The programs are those of five kinds of users, and one that uses the whole namespace.  ``assert_type`` in
+them says what an editor shows.
 
 They run outside the repository and see an installed package, which its ``py.typed`` and its exports
 alone speak for.  basedpyright is pyright with the node program in a package; with
@@ -18,7 +21,7 @@ import pytest
 import arraytape
 from helpers.repository import TESTS
 
-CONSUMER = TESTS / "helpers" / "consumer.py"
+CONSUMERS = sorted((TESTS / "helpers" / "consumers").glob("*.py"))
 # One mistake a line; "" for none.
 MISTAKES = """\
 import arraytape as xp
@@ -34,6 +37,8 @@ xp.nn.Dense()
 xp.GradientTape(persist=True)
 xp.function(lambda: 1.0).no_such_name
 number: int = xp.mean(xp.ones(3))
+length: str = xp.nn.Sequential([xp.nn.Dense(1)])(xp.ones((1, 2)))
+slope: str = xp.grad(xp.mean)(xp.ones(3))
 values: list[int] = xp.linalg.eigh(xp.eye(2)).eigenvalues
 """
 CHECKERS = ("mypy", "pyright")
@@ -42,7 +47,8 @@ CHECKERS = ("mypy", "pyright")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("elsewhere")
-    shutil.copy(CONSUMER, folder)
+    for consumer in CONSUMERS:
+        shutil.copy(consumer, folder)
     (folder / "mistakes.py").write_text(MISTAKES)
     (folder / "pyrightconfig.json").write_text('{"typeCheckingMode": "standard"}')
     return folder
@@ -65,7 +71,7 @@ def run(folder, *arguments):
 
 def by_mypy(folder):
     """(file, line, message) of each error."""
-    files = ("consumer.py", "mistakes.py")
+    files = [*(consumer.name for consumer in CONSUMERS), "mistakes.py"]
     done = run(folder, "mypy", "--strict", "--cache-dir", str(folder / "cache"), *files)
     assert done.returncode in (0, 1), done.stdout + done.stderr
     found = re.findall(r"^([\w.\\/]+):(\d+): error: (.*)$", done.stdout, re.MULTILINE)
@@ -87,8 +93,9 @@ def errors(folder):
 
 
 @pytest.mark.parametrize("checker", CHECKERS)
-def test_a_right_program_has_no_errors(errors, checker):
-    assert [found for found in errors[checker] if found[0] == "consumer.py"] == []
+def test_right_programs_have_no_errors(errors, checker):
+    assert len(CONSUMERS) == 6
+    assert [found for found in errors[checker] if found[0] != "mistakes.py"] == []
 
 
 @pytest.mark.parametrize("checker", CHECKERS)
@@ -97,12 +104,14 @@ def test_each_mistake_is_found(errors, checker):
     assert lines == set(range(2, MISTAKES.count("\n") + 1))
 
 
-def test_the_right_program_runs(tmp_path):
+@pytest.mark.parametrize("consumer", CONSUMERS, ids=lambda consumer: consumer.stem)
+def test_the_right_programs_run(consumer, tmp_path):
     done = subprocess.run(
-        [sys.executable, str(CONSUMER)], cwd=tmp_path, capture_output=True, text=True
+        [sys.executable, str(consumer)], cwd=tmp_path, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("done")
+    assert "False" not in done.stdout
 
 
 def test_the_package_says_that_it_has_types():

@@ -7,6 +7,7 @@ import functools
 import gc
 import os
 import pickle
+import re
 import sys
 import threading
 import warnings
@@ -649,3 +650,13 @@ def test_under_saved_data_it_runs_as_it_is():
             found.append(one(xp.asarray([0.6, 1.2])).tolist())
     assert found[0] == found[1] != f(xp.asarray([0.6, 1.2])).tolist()
     assert g.counts == {"traced": 2, "replayed": 2, "eager": 1}
+
+
+# --- tab completion -----------------------------------------------------------------------------------
+def test_tab_completion_offers_what_users_call():
+    """All public attributes of a Function, and no attribute that its own code alone uses."""
+    offered = [name for name in dir(module_level) if not name.startswith("_")]
+    assert offered == [name for name in dir(Scaled(2.0).step) if not name.startswith("_")]
+    documented = re.findall(r"^    (\w+) : ", type(module_level).__doc__, re.MULTILINE)
+    parameters = ["compile", "limit", "strict"]
+    assert offered == sorted([*documented, *parameters, "explain"])

@@ -1,6 +1,8 @@
 """The site over asv's results: what it says, and that it loads nothing."""
 
+import itertools
 import json
+import os
 import re
 import subprocess
 import sys
@@ -160,12 +162,73 @@ def test_the_base_is_the_last_tagged_commit_or_the_one_asked_for(tmp_path):
         first_page(tmp_path, base="2222x")
 
 
-def test_tags_name_commits_and_the_last_release_is_the_base(tmp_path):
-    def git(*words):
-        command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(tmp_path), *words]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+@pytest.fixture
+def git(tmp_path):
+    """A repository in which the results lie; all its commits are of one second."""
 
-    git("init", "-q")
+    def run(*words):
+        names = ["-c", "user.name=a", "-c", "user.email=a@b", "-C", str(tmp_path)]
+        moment = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), "2024-01-01T00:00:00Z")
+        done = subprocess.run(
+            ["git", *names, *words], check=True, capture_output=True, text=True,
+            env={**os.environ, **moment},
+        )  # fmt: skip
+        return done.stdout.strip()
+
+    run("init", "-q", "-b", "some/branch")
+    return run
+
+
+def commits_of_one_second(git, number):
+    """Make commits, each with a lesser hash than its parent; return the hashes, the oldest first."""
+    found = []
+    for i in range(number):
+        parent = git("rev-parse", "HEAD") if found else None
+        for attempt in itertools.count():
+            git("commit", "-q", "--allow-empty", "-m", f"{i}, {attempt}")
+            commit = git("rev-parse", "HEAD")
+            if parent is None or (commit < parent and commit[0] > "0"):
+                break
+            git("reset", "-q", "--hard", parent)
+        found.append(commit)
+    return found
+
+
+def rename(folder, commits, date=1000):
+    """Give the results these commits, in their order, and one date."""
+    for commit, path in zip(commits, sorted((folder / "vm").glob("*existing.json")), strict=True):
+        file = json.loads(path.read_text())
+        path.write_text(json.dumps({**file, "commit_hash": commit, "date": date}))
+
+
+def test_commits_of_one_second_are_in_the_order_of_their_history(tmp_path, git):
+    """By date and hash the newest would be the first, and its regression an improvement."""
+    commits = commits_of_one_second(git, 3)
+    assert commits == sorted(commits, reverse=True)
+    save(tmp_path, [row(), row(), row(op=(3.0, 3.0))])
+    rename(tmp_path, commits)
+    assert [commit.hash for commit in read_results(tmp_path).commits] == commits
+    text = first_page(tmp_path)
+    assert "1 worse, 0 better" in text
+    assert f"<b>{commits[-1][:8]}</b>" in text[: text.index("compared with")]
+
+
+def test_a_commit_that_is_older_than_its_parent_follows_it(tmp_path, git):
+    commits = commits_of_one_second(git, 2)
+    save(tmp_path, [row(), row(op=(3.0, 3.0))])
+    rename(tmp_path, commits)
+    newest = sorted((tmp_path / "vm").glob("*existing.json"))[1]
+    newest.write_text(json.dumps({**json.loads(newest.read_text()), "date": 1}))
+    assert [commit.hash for commit in read_results(tmp_path).commits] == commits
+
+
+def test_commits_that_the_repository_lacks_are_in_the_order_of_their_dates(tmp_path, git):
+    commits_of_one_second(git, 1)
+    save(tmp_path, [row(), row(), row()])
+    assert [commit.hash[0] for commit in read_results(tmp_path).commits] == ["0", "1", "2"]
+
+
+def test_tags_name_commits_and_the_last_release_is_the_base(tmp_path, git):
     save(tmp_path, [row(op=(1.0, 1.0)), row(), row()])
     files = sorted((tmp_path / "vm").glob("*existing.json"))
     for i, path in enumerate(files):
@@ -195,6 +258,40 @@ def test_a_graph_has_a_point_for_each_value(tmp_path):
     text = (tmp_path / "site/benchmarks/ops.track_op.html").read_text()
     assert text.count("<circle") == 5
     assert text.count("<polyline") == 2
+
+
+@pytest.mark.parametrize("count", [1, 2, 15])
+def test_labels_lie_within_the_graph_and_apart(tmp_path, git, count):
+    """Long names of commits and long units, for which a fixed margin would be too small."""
+    save(tmp_path, [row(record=(16e9, 17e9), seconds=(1e-9, 12.0))] * count)
+    for i in range(count):
+        git("commit", "-q", "--allow-empty", "-m", str(i))
+        git("tag", f"release-candidate-{i}-of-the-next-version")
+    rename(tmp_path, git("rev-list", "--reverse", "HEAD").split())
+    write_site(read_results(tmp_path), tmp_path / "site")
+    for page in (tmp_path / "site/benchmarks").iterdir():
+        text = page.read_text()
+        width, height = map(float, re.search(r'viewBox="0 0 (\d+) (\d+)"', text).groups())
+        letter = 5.8  # of 11 pixels, on average
+        for x, y, said in re.findall(r'<text x="([\d.]+)" y="([\d.]+)"[^>]*>([^<]*)', text):
+            assert letter * len(said) <= float(x) < width
+            assert 0.0 < float(y) < height
+        slanted = re.findall(r"translate\(([\d.]+) ([\d.]+)\) rotate\(-30\)[^>]*>([^<]*)", text)
+        assert slanted
+        for x, y, said in slanted:
+            assert letter * len(said) * 0.866 <= float(x) <= width
+            assert float(y) + letter * len(said) * 0.5 <= height
+        places = sorted(float(x) for x, _, _ in slanted)
+        assert all(b - a >= 24.0 for a, b in itertools.pairwise(places))
+        assert f"<title>release-candidate-{count - 1}-of-the-next-version</title>" in text
+
+
+def test_wide_tables_scroll_within_narrow_pages(tmp_path):
+    save(tmp_path, [row(), row(op=(3.0, 3.0), seconds=(3e-3, 2e-3))])
+    first_page(tmp_path)
+    for page in (tmp_path / "site").rglob("*.html"):
+        text = page.read_text()
+        assert text.count("<table") == text.count('<div class="wide"><table')
 
 
 @pytest.mark.parametrize("broken", ["", "{", "nothing"])

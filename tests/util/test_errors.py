@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -114,3 +115,56 @@ def test_a_bad_call_does_not_use_a_one_shot_tape_up(call, error, words, environm
         e.y = e.x * e.x
     must_raise(call, e, error, words)
     np.testing.assert_array_equal(np.asarray(e.tape.gradient(e.y, e.x)), [2.0, 4.0, 6.0])
+
+
+# --- the names of Variables -------------------------------------------------------------------------
+REFUSED_WITH_A_VARIABLE = {
+    "an index": lambda v: v[7],
+    "a key of two axes": lambda v: v[0, 0],
+    "a method": lambda v: v.reshape(3),
+    "a reduction": lambda v: xp.sum(v, axis=3),
+    "a reduction as a method": lambda v: v.max(axis=3),
+    "an operator": lambda v: v + xp.ones(3),
+    "an operator from the right": lambda v: xp.ones(3) * v,
+    "a product": lambda v: v @ xp.ones(3),
+    "a list of Arrays": lambda v: xp.concat([xp.ones((2, 2)), v]),
+    "a Variable among two": lambda v: xp.linalg.solve(xp.eye(2), xp.take(v, xp.asarray([9]))),
+    "linalg": lambda v: xp.linalg.inv(v),
+    "fft": lambda v: xp.fft.fft(v, axis=4),
+    "an assignment": lambda v: v.assign([1.0]),
+    "an addition in place": lambda v: v.assign_add(xp.ones(3)),
+    "einsum": lambda v: xp.einsum("ij->i", v),
+    "a tangent": lambda v: xp.ForwardAccumulator(v, xp.ones(3)),
+    "a gradient": lambda v: xp.optimizers.SGD(0.1).apply_gradients([(xp.ones(3), v)]),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED_WITH_A_VARIABLE)
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_refusal_names_the_variable(case, recorded):
+    v = xp.Variable([1.0, 2.0], name="weight of cats")
+    recorder = GradientTape() if recorded else nullcontext()
+    refusal = pytest.raises((TypeError, ValueError, IndexError), match="'weight of cats'")
+    with recorder, refusal:
+        REFUSED_WITH_A_VARIABLE[case](v)
+
+
+def test_an_array_beside_a_variable_has_no_name():
+    v = xp.Variable([1.0, 2.0], name="v")
+    with pytest.raises(
+        ValueError, match=r"add\(x1: Array float64\(3,\), x2: Array 'v' float64\(2,\)\)"
+    ):
+        xp.add(xp.ones(3), v)
+
+
+@pytest.mark.parametrize(
+    ("shape", "advice"),
+    [((1,), "x.item()"), ((1, 1), "x.item()"), ((2,), "x[0]"), ((2, 2), "x[0, 0]")],
+)
+def test_the_advice_for_a_number_format_can_be_followed(shape, advice):
+    x = xp.full(shape, 1.5)
+    with pytest.raises(TypeError) as caught:
+        f"{x:.3f}"
+    text = re.search(r"as in f'\{(.*):\.3f\}'", str(caught.value))[1]
+    assert text == advice
+    assert f"{eval(text, {'x': x}):.3f}" == "1.500"

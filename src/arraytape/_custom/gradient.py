@@ -18,7 +18,7 @@ from .._storage.batched.batched_data import axis_ids_of
 from .._storage.storage import HERE, STORAGES
 from .._tape.hidden_axes import sum_over_surplus, surplus_of, with_hidden_axes
 from .._util import nest
-from .._util.errors import describe, user_line
+from .._util.errors import describe, describe_result, user_line
 from .._util.nest import Nesting
 from .private_handles import Arguments, GradientForm, as_private_array, check_results, display_name
 from .recorded_calls import CUSTOM, FORWARD, Call, Layout, may_record_gradients, publish
@@ -242,7 +242,7 @@ class UserRule:
 def checked_pair(name: str, answer: Any) -> tuple[Any, Any]:
     if not (isinstance(answer, tuple) and len(answer) == 2 and callable(answer[1])):
         raise TypeError(
-            f"{name}: the function must return (y, grad_fn), got {describe(answer)} "
+            f"{name}: the function must return (y, grad_fn), got {describe_result(answer)} "
             f"[at {user_line()}]"
         )
     return answer

@@ -20,7 +20,7 @@ from .._record.stack import AWAITED, new_value_id
 from .._storage.storage import STORAGES, admitted, storage_for, storage_of
 from .._util import nest
 from .._util.array_types import RawArray
-from .._util.errors import describe, user_line
+from .._util.errors import describe, describe_result, user_line
 from .._util.nest import Nesting
 
 
@@ -226,7 +226,8 @@ def check_results(name: str, y: Nesting) -> list[Array]:
     for leaf in leaves:
         if not isinstance(leaf, Array):
             raise TypeError(
-                f"{name}: the result must be an Array or a nesting of Arrays, got {describe(leaf)}"
+                f"{name}: the result must be an Array or a nesting of Arrays, got "
+                f"{describe_result(y, leaf)}"
                 f"{nest.place_in_nesting(leaf, y)} [at {user_line()}]; convert it with asarray"
             )
     return leaves

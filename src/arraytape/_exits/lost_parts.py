@@ -57,6 +57,10 @@ def report_findings(found: Sequence[Finding]) -> None:
         warnings.warn(text, TapeWarning, stacklevel=stacklevel())
 
 
+# Conversions to text, mostly for readers: they count as the cause of None only if the value came back.
+TEXTS = frozenset(("format()", "repr()", "str()"))
+
+
 class LostParts:
     """The untracked conversions ("exits") because of which one derivative may lack a part.
 
@@ -166,6 +170,7 @@ def findings(
         if unseen or may_have_come_back(nothing, suspected):
             return [Finding(lost_message(nothing, f"the {what} would be zeros"), True)]
         nothing = []  # no converted value came back, so the zeros are correct
+    nothing = [e for e in nothing if e.how not in TEXTS or may_have_come_back([e], suspected)]
     rows = (nothing, f"{what} is None"), (partly, f"a part of the {what} may be missing")
     return [Finding(lost_message(exits, said), mode == "raise") for exits, said in rows if exits]
 

@@ -14,6 +14,8 @@ import numpy as np
 from .._array.array import SCALAR, Array
 from .._array.paths import IMAG, REAL
 from .._array.views import alias, in_order
+from .._define.docstrings import append_example
+from .._define.examples import examples_of
 from .._define.operands import has_own_operators, list_on_device_of
 from .._util.errors import describe, entrance, user_line
 from ..ops import data_type_functions as dtypes
@@ -769,3 +771,5 @@ METHODS |= {
     for name, method in METHODS.items()
     if name not in QUICK and not isinstance(method, property)
 }
+for _name, _example in examples_of("_numpy_api").items():
+    append_example(METHODS[_name], _example)

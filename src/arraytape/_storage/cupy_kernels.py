@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from .._util.decision_log import log_decision
+
 TYPES = "ABCDEFGHIJKLMNOP"  # CuPy's placeholders for dtypes are single capitals
 MOST_PARTS = len(TYPES)  # arrays that one launch checks for NaN
 
@@ -86,9 +88,11 @@ class Fused:
             return self.plain(*operands)
         try:
             return self.kernel(*operands)
-        except Exception:  # CuPy raises errors of many types if it cannot fuse
+        except Exception as error:  # CuPy raises errors of many types if it cannot fuse
             found = self.plain(*operands)
             self.refused.add(layouts_of(operands))
+            name = getattr(self.plain, "__name__", "a function")
+            log_decision("CuPy cannot fuse %s, which runs op by op: %r", name, error)
             return found
 
 

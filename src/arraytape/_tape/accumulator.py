@@ -138,6 +138,15 @@ class ForwardAccumulator(OfThisProcess, Block):
         TapeWarning
             When a derivative is None or partial because a value was converted to a number or a NumPy
             array.  The warning names the lines of the conversions.
+
+        Examples
+        --------
+        >>> import arraytape as xp
+        >>> x = xp.asarray([1.0, 2.0])
+        >>> with xp.ForwardAccumulator(x, xp.asarray([1.0, 0.0])) as accumulator:
+        ...     y = x * x
+        >>> print(accumulator.jvp(y))
+        [2. 0.]
         """
         zero = parse_unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
         leaves = nest.leaves(targets)

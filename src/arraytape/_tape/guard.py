@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._record.plan import Plan, Pull, Record, Structural, inputs_of, results_of
 from .._storage.storage import HERE
+from .._util.decision_log import log_decision
 from .._util.errors import user_line
 from .activity import ALL, ActivityData, ActivityPass, Masks, Probe, probe, raw_of
 from .backward import BackwardPass, contributions, is_shared
@@ -40,13 +41,11 @@ if TYPE_CHECKING:
 @cache
 def log_guarded_rerun() -> None:
     """Write to the log, once in a process, that the guarded rerun of a gradient with a NaN ran."""
-    import logging  # seldom needed, and slow to import
-
-    logging.getLogger("arraytape").info(
+    log_decision(
         "a gradient held a NaN, and the guarded rerun ran [at %s]: elements that a selection did not "
         "take contribute zero. diagnose.nans says where the NaN came from; further reruns are not "
         "logged",
-        user_line(),
+        user_line,
     )
 
 

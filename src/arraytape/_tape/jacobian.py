@@ -23,6 +23,7 @@ from .._storage.batched.batched_data import (
 )
 from .._storage.storage import STORAGES, storage_of
 from .._util import nest
+from .._util.decision_log import log_decision
 from .._util.errors import describe, user_line
 from .._util.nest import Nesting
 from .arguments import Holes, UnconnectedGradients, around_holes, arrays_of, parse_unconnected
@@ -158,6 +159,7 @@ def rows_one_by_one(request: Differentiation, rows: int, seed: Seed) -> list[Any
     rows : the number of rows.  seed : a function from the number of a row to the seed of its pass.
     """
     xp: Any = namespace()
+    log_single_passes(rows)
     found = [request.run_pass([seed(i)], picks=True) for i in range(max(rows, 1))]
     return [
         None if column[0] is None
@@ -165,6 +167,16 @@ def rows_one_by_one(request: Differentiation, rows: int, seed: Seed) -> list[Any
         else xp.zeros((0, *column[0].shape), dtype=column[0].dtype, device=column[0].device)
         for column in zip(*found, strict=True)
     ]  # fmt: skip
+
+
+def log_single_passes(count: int) -> None:
+    if count > 1:
+        log_decision(
+            "a user's function cannot compute %d directions in one batched pass: each takes a pass of "
+            "its own [at %s]",
+            count,
+            user_line,
+        )
 
 
 def rows_at_once(size: int) -> int:

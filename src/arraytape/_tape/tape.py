@@ -175,6 +175,16 @@ class GradientTape(OfThisProcess, Block):
         -----
         TapeWarning
             When an array has an integer or boolean dtype, and so no gradient.
+
+        Examples
+        --------
+        >>> import arraytape as xp
+        >>> x = xp.asarray(3.0)
+        >>> with xp.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = x * x
+        >>> print(tape.gradient(y, x))
+        6.0
         """
         self._recording.watch_nesting(x)
 
@@ -188,6 +198,15 @@ class GradientTape(OfThisProcess, Block):
         -------
         tuple of Variable
             The Variables.
+
+        Examples
+        --------
+        >>> import arraytape as xp
+        >>> v, w = xp.Variable(2.0, name="v"), xp.Variable(3.0, name="w")
+        >>> with xp.GradientTape() as tape:
+        ...     y = v * w
+        >>> print([one.name for one in tape.watched_variables()])
+        ['v', 'w']
         """
         return self._recording.watched_variables()
 
@@ -251,6 +270,19 @@ class GradientTape(OfThisProcess, Block):
         ------
         ValueError
             When the tape is not recording.
+
+        Examples
+        --------
+        >>> import arraytape as xp
+        >>> x = xp.asarray(3.0)
+        >>> with xp.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = x * x
+        ...     with tape.stop_recording():
+        ...         scale = x * 2.0  # a constant to the tape
+        ...     z = y * scale
+        >>> print(tape.gradient(z, x))
+        36.0
         """
         return self._recording.stop_recording()
 
@@ -503,6 +535,17 @@ class GradientTape(OfThisProcess, Block):
         part, which is conj(dy[i]/dx) where y is holomorphic.  A backward pass computes as many rows at
         once as fit in about 64 MB.  If a user's rule or an op without a batched form is recorded, there
         is a pass for each row.
+
+        Examples
+        --------
+        >>> import arraytape as xp
+        >>> x = xp.asarray([1.0, 2.0])
+        >>> with xp.GradientTape() as tape:
+        ...     tape.watch(x)
+        ...     y = xp.stack([x[0] * x[1], x[0] ** 2])
+        >>> print(tape.jacobian(y, x))
+        [[2. 1.]
+         [2. 0.]]
         """
         return jacobian.compute_jacobian(self._recording, target, sources, unconnected_gradients)
 

@@ -1,4 +1,4 @@
-"""Static types of raw data, and of the namespaces with the functions that compute on raw data."""
+"""Static types of raw data, of the namespaces with functions on raw data, and of users' functions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import EllipsisType
-    from typing import Any, Protocol, SupportsIndex, TypeAlias
+    from typing import Any, ParamSpec, Protocol, SupportsIndex, TypeAlias, TypeVar
 
     # The parameter ``other`` of an array's operators.  Each library accepts other types of operands, and
     # only with Any do the classes of all libraries match the protocol.
@@ -79,6 +79,24 @@ if TYPE_CHECKING:
         """The array API standard's functions on raw data, with ``special``, ``linalg`` and ``fft``."""
 
         def __getattr__(self, name: str, /) -> Any: ...
+
+    P = ParamSpec("P")
+    R_co = TypeVar("R_co", covariant=True)
+    X_contra = TypeVar("X_contra", contravariant=True)
+
+    class HasCall(Protocol[P, R_co]):
+        """A Module with a method ``call``, whose types are those of the call of an instance."""
+
+        def call(self, *args: P.args, **keywords: P.kwargs) -> R_co: ...
+
+    class OfFirst(Protocol[X_contra, P, R_co]):
+        """A function whose first argument is positional.
+
+        It stands in place of a Callable with Concatenate, with which mypy takes a lambda for an untyped
+        function.
+        """
+
+        def __call__(self, x: X_contra, /, *args: P.args, **keywords: P.kwargs) -> R_co: ...
 
 else:  # the Protocol classes would add a millisecond to each import of the package
     HasLayout = RawArray = RawOperand = ResultCotangents = Index = Namespace = object

@@ -273,6 +273,14 @@ def describe(value: Any, array: str | None = None, depth: int = 3) -> str:
     return f"{kind} {text if len(text) <= 40 and not more else text[:37] + '...'}"
 
 
+def describe_result(result: Any, *leaf: Any) -> str:
+    """Describe what a user's function returned, or a leaf of it that is wrong.
+
+    For a function that returned None, ask whether its ``return`` is missing.
+    """
+    return "None (is its `return` missing?)" if result is None else describe(*(leaf or (result,)))
+
+
 def name_of_state(value: Any) -> str:
     """Return a Variable's name for messages, such as " 'layer.w'"; "" for any other value.
 
@@ -327,14 +335,39 @@ def explain(op: str, error: Exception, **arguments: Any) -> Exception:
     """Return the documented exception for an error that a library raised while it computed ``op``.
 
     arguments : the op's raw data and parameters.  The message describes all but None and False, and
-    calls raw data Arrays, since the user passed Arrays.
+    calls raw data Arrays, since the user passed Arrays.  Data of a Variable gets the Variable's name.
     """
+    named = variables_in_frames()
     what = ", ".join(
-        f"{name}: {describe(value, 'Array')}"
+        f"{name}: {describe(with_variables(value, named), 'Array')}"
         for name, value in arguments.items()
         if value is not None and value is not False
     )
     return failure(f"{op}({what})", error)
+
+
+def variables_in_frames() -> dict[int, Any]:
+    """Return a dict from id(raw data) to the Variable, for local variables down to the user's frame.
+
+    An op may have replaced its Variable by a snapshot; the user's frame mostly has the Variable itself.
+    """
+    found: dict[int, Any] = {}
+    frame: Any = sys._getframe(1)
+    last = user_frame()
+    while frame is not None:
+        for value in [*frame.f_locals.values()]:
+            for one in value[:64] if type(value) in (list, tuple) else (value,):
+                if getattr(type(one), "_has_state", False) is True:
+                    found[id(one._data)] = one
+        frame = None if frame is last else frame.f_back
+    return found
+
+
+def with_variables(value: Any, named: dict[int, Any]) -> Any:
+    """Return raw data, or a list or tuple, with Variables in place of their data."""
+    if type(value) in (list, tuple):
+        return type(value)([named.get(id(part), part) for part in value])
+    return named.get(id(value), value)
 
 
 LONGEST = 200  # the maximum number of characters that are quoted of another library's message

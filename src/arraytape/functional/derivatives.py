@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 
 from .._array.array import Array
 from .._tape.tape import GradientTape
@@ -36,10 +36,34 @@ from .inputs import (
 from .linearization import ZERO, Linearization
 from .verify import Rerun, directional_derivative, inner_product
 
+if TYPE_CHECKING:
+    from .._util.array_types import OfFirst
+
 P = ParamSpec("P")
 R = TypeVar("R")
+# The type of the first argument, and of the derivative with respect to it.  The bound makes pyright
+# take the parameters of a lambda for Any.
+X = TypeVar("X", bound=Any)
 
 
+# A call without argnums fits one declaration alone: mypy takes a call that fits several for Any if types
+# of the function's parameters are unknown.
+@overload
+def grad(
+    f: Callable[Concatenate[X, P], Any], argnums: Literal[0] = 0, has_aux: Literal[False] = False,
+    *, verify: bool = False,
+) -> OfFirst[X, P, X]: ...  # fmt: skip
+@overload
+def grad(
+    f: Callable[Concatenate[X, P], tuple[Any, R]], argnums: Literal[0] = 0, *,
+    has_aux: Literal[True], verify: bool = False,
+) -> OfFirst[X, P, tuple[X, R]]: ...  # fmt: skip
+@overload
+def grad(
+    f: Callable[P, Any], argnums: ArgNums, has_aux: bool = False, *, verify: bool = False
+) -> Callable[P, Any]: ...
+@overload
+def grad(f: Callable[P, Any], *, has_aux: bool, verify: bool = False) -> Callable[P, Any]: ...
 def grad(
     f: Callable[P, Any], argnums: ArgNums = 0, has_aux: bool = False, *, verify: bool = False
 ) -> Callable[P, Any]:
@@ -95,17 +119,14 @@ def grad(
 
 
 @overload
-def value_and_grad(
-    f: Callable[P, R],
-    argnums: ArgNums = 0,
-    has_aux: Literal[False] = False,
-    *,
+def value_and_grad(  # type: ignore[overload-overlap]
+    f: Callable[Concatenate[X, P], R], argnums: Literal[0] = 0, has_aux: bool = False, *,
     verify: bool = False,
-) -> Callable[P, tuple[R, Any]]: ...
+) -> OfFirst[X, P, tuple[R, X]]: ...  # fmt: skip
 @overload
 def value_and_grad(
-    f: Callable[P, R], argnums: ArgNums = 0, has_aux: bool = False, *, verify: bool = False
-) -> Callable[P, tuple[Any, Any]]: ...
+    f: Callable[P, R], argnums: ArgNums, has_aux: bool = False, *, verify: bool = False
+) -> Callable[P, tuple[R, Any]]: ...
 def value_and_grad(
     f: Callable[P, Any], argnums: ArgNums = 0, has_aux: bool = False, *, verify: bool = False
 ) -> Callable[P, tuple[Any, Any]]:

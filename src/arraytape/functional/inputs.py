@@ -319,6 +319,10 @@ def without_aux(f: Function, has_aux: bool) -> Function:
     return functools.wraps(f)(lambda *args, **keywords: f(*args, **keywords)[0])
 
 
+# The functions with a parameter ``has_aux``.
+WITH_AUX = ("jacobian", "jacrev", "jacfwd", "jvp", "linearize", "vjp")
+
+
 def checked_arrays(
     caller: str, what: str, value: Any, records: Sequence[Record] = ()
 ) -> list[Array]:
@@ -331,6 +335,10 @@ def checked_arrays(
     for leaf in found:
         if not isinstance(leaf, Array):
             advice = f"the {what} must be an Array or a nesting of Arrays"
+            if value is None:
+                advice = "return the result from the function: is its `return` missing?"
+            elif isinstance(value, tuple) and caller in WITH_AUX:
+                advice += ", or pass has_aux=True for a function of (result, aux)"
             place = nest.place_in_nesting(leaf, value)
             raise wrong_result(caller, advice, f"got {describe(leaf)}{place}", records)
     return found

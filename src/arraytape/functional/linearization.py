@@ -20,6 +20,7 @@ from .._tape.jacobian import (
     compute_jacobian,
     lacks_batched_form,
     largest_kept_size,
+    log_single_passes,
     rows_at_once,
     rows_in,
     unit_seed,
@@ -242,6 +243,7 @@ class Linearization:
             except Exception as error:
                 if not lacks_batched_form(error):
                     raise
+        log_single_passes(rows)
         single = [
             self.push(self.tangents_for(at, unit_seed(self.arrays[at], i, 1))) for i in range(rows)
         ]

@@ -22,7 +22,7 @@ import numpy as np
 from .._array.array import Array, namespace
 from .._storage.batched.batched_data import new_axis_id, open_hidden_axis
 from .._tape.hidden_axes import batched
-from .._tape.jacobian import lacks_batched_form, rows_at_once, rows_in
+from .._tape.jacobian import lacks_batched_form, log_single_passes, rows_at_once, rows_in
 from .._util import nest
 from .._util.blocks import Quiet
 from .._util.errors import describe, user_line
@@ -430,6 +430,7 @@ def products_with(
         except Exception as error:
             if not lacks_batched_form(error):
                 raise
+    log_single_passes(len(directions))
     return np.stack([products_in_numpy(caller, product(run, d, by_rows)) for d in directions])
 
 

@@ -24,7 +24,7 @@ from .._storage.batched.batched_data import (
 from .._tape.hidden_axes import batched, unbatched
 from .._util import nest
 from .._util.array_types import RawArray
-from .._util.errors import describe, short_repr, user_line
+from .._util.errors import describe, describe_result, short_repr, user_line
 from .._util.options import unwrap_option
 from ..ops.creation_functions import asarray
 from ..ops.manipulation_functions import concat, moveaxis
@@ -252,7 +252,7 @@ def leave_mapped(y: RawArray, axis: int | None, axis_id: int, size: int) -> Arra
     """
     if not isinstance(y, Array):
         raise TypeError(
-            f"vmap: the function must give Arrays, got {describe(y)} [at {user_line()}]"
+            f"vmap: the function must give Arrays, got {describe_result(y)} [at {user_line()}]"
         )
     if axis is None:
         if axis_id in axis_ids_of((current(y)[1],)):

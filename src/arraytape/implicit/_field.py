@@ -17,7 +17,7 @@ from .._record.stack import only_recorders, recorders
 from .._storage.batched.batched_data import axis_ids_of
 from .._storage.storage import is_complex, storage_of
 from .._util import nest
-from .._util.errors import TapeWarning, describe, see, short_repr, stacklevel, user_line
+from .._util.errors import TapeWarning, describe, describe_result, see, stacklevel, user_line
 from ._layouts import own_handles
 
 if TYPE_CHECKING:
@@ -100,8 +100,8 @@ class Field:
             return xp.asarray(value, dtype=dtype, device=self.device)
         except (TypeError, ValueError) as error:
             raise TypeError(
-                f"odeint: f must give an Array or a list of Arrays and numbers, got {short_repr(value)} "
-                f"[at {user_line()}]"
+                "odeint: f must give an Array or a list of Arrays and numbers, got "
+                f"{describe_result(value)} [at {user_line()}]"
             ) from error
 
     def of_data(self, args: Arguments) -> Callable[[float, Data], Data]:

@@ -16,7 +16,7 @@ from .._array.views import current, private_handle
 from .._storage.batched.batched_data import Batched, lengths_of
 from .._storage.storage import is_complex, storage_of
 from .._util import nest
-from .._util.errors import describe, user_line
+from .._util.errors import describe, describe_result, user_line
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -134,7 +134,7 @@ class NestingLayout:
         for x, leaf in zip(found, self.leaves, strict=True):
             if not isinstance(x, Array):
                 raise TypeError(
-                    f"{self.name}: {what} must be Arrays, got {describe(x)}"
+                    f"{self.name}: {what} must be Arrays, got {describe_result(nesting, x)}"
                     f"{nest.place_in_nesting(x, nesting)} [at {user_line()}]"
                 )
             if tuple(x.shape) != leaf.shape or is_complex(x) > (leaf.dtype.kind == "c"):

@@ -33,6 +33,7 @@ def run_scipy(problem: OdeProblem) -> tuple[Any, list[float], list[Any]]:
             if self.status != "failed":
                 nodes.append(float(self.t))
                 found.append(problem.method.hint_of(self))
+                problem.notify(nodes[-1], self.y)
             return message
 
     options = dict(problem.options)

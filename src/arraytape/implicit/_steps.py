@@ -7,6 +7,7 @@ interpolates the state within the step.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ import arraytape as xp
 
 from .._array.array import Array
 from .._array.views import keep_data
+from .._record.stack import only_recorders
 from .._util.blocks import Quiet
 from .._util.errors import user_line
 from ._field import Arguments, Data, Field, Time, values_on_host
@@ -57,6 +59,8 @@ class OdeProblem:
         The ends of t_span as given, and as floats.
     points, at
         t_eval as an Array, and its values; None without t_eval.
+    callback
+        The user's function that is called after each step with the time and the state.
     """
 
     field: Field
@@ -69,6 +73,14 @@ class OdeProblem:
     method: Any
     options: dict[str, Any]
     dense: bool
+    callback: Callable[[float, Array], Any] | None = None
+
+    def notify(self, t: float, y: Array | Data) -> None:
+        """Call the user's callback with a copy of the state, which no recorder sees."""
+        if self.callback is not None:
+            with only_recorders():
+                state = xp.asarray(y, dtype=self.field.dtype, device=self.field.device, copy=True)
+                self.callback(t, xp.reshape(xp.stop_gradient(state), self.field.shape))
 
     @property
     def has_array_end(self) -> bool:
@@ -228,6 +240,10 @@ class StepPiece:
                     values.append(method.curve_value(y, xp.expand_dims(curve, axis=1), x))
             states.append(new)
             y = new
+            if (
+                self.first is None and not method.adaptive
+            ):  # SciPy's solver notifies of its own steps
+                problem.notify(float(self.mesh.nodes[i + 1]), y)
         self.check_repeated(computed)
         found: dict[str, Any] = {"end": y}
         if problem.at is None or problem.dense:

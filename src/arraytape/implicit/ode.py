@@ -37,6 +37,7 @@ def odeint(
     atol: npt.ArrayLike | None = None, first_step: float | None = None, max_step: float = math.inf,
     jac: Callable[..., Any] | npt.ArrayLike | None = None, events: None = None,
     vectorized: bool = False, adjoint: str = "discrete",
+    callback: Callable[[float, Array], Any] | None = None,
 ) -> Any:  # fmt: skip
     """Solve ``dy/dt = f(t, y, *args)``, y(t0) = y0, as ``scipy.integrate.solve_ivp``, with derivatives.
 
@@ -80,6 +81,9 @@ def odeint(
         Not supported: f is called with one y.
     adjoint : {"discrete", "continuous"}, default: "discrete"
         The method of differentiation: see Notes.
+    callback : Callable, optional
+        ``callback(t, y)`` is called after each accepted step with the time, a float, and a copy of the
+        state, for example to show progress.  Backward passes do not call it.
 
     Returns
     -------
@@ -135,10 +139,15 @@ def odeint(
     for name, given in (("events", events is not None), ("vectorized", vectorized)):
         if given:
             raise NotImplementedError(refusal_message(name))
+    if callback is not None and not callable(callback):
+        raise TypeError(
+            f"odeint: callback must be a function, got {describe(callback)} [at {user_line()}]"
+        )
     options = {
         "rtol": rtol, "atol": atol, "first_step": first_step, "max_step": max_step, "jac": jac,
     }  # fmt: skip
     problem = make_problem(f, t_span, y0, method, t_eval, dense_output, args, options, adjoint)
+    problem.callback = callback
     if problem.span[0] == problem.span[1]:
         return solve_standing(problem)
     # Radau's steps call f inside implicit.root, which hides the calls from recorders.  Call f once here,

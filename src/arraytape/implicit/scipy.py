@@ -24,7 +24,7 @@ import arraytape as xp
 from .._array.array import Array
 from .._custom.private_handles import display_name
 from .._util import nest
-from .._util.errors import describe, entrance, user_line
+from .._util.errors import describe, describe_result, entrance, user_line
 from . import _functions as functions
 from . import _solvers as solvers
 from ._checks import NotASolution, check_minimum
@@ -217,7 +217,8 @@ def least_squares(
     diff_step: npt.ArrayLike | None = None, tr_solver: str | None = None,
     tr_options: Mapping[str, Any] | None = None, jac_sparsity: Any = None,
     max_nfev: int | None = None, verbose: int = 0, args: Any = (),
-    kwargs: Mapping[str, Any] | None = None, *, polish: bool = False,
+    kwargs: Mapping[str, Any] | None = None, callback: Callable[..., Any] | None = None, *,
+    polish: bool = False,
 ) -> Any:  # fmt: skip
     """Call ``scipy.optimize.least_squares``, differentiably with respect to ``args``.
 
@@ -248,6 +249,8 @@ def least_squares(
         Arrays, nestings of Arrays and constants.
     kwargs : dict, optional
         Further arguments of ``fun`` by name, constants.
+    callback : Callable, optional
+        Called after each iteration, as in SciPy.
     polish : bool, default: False
         If True, Newton steps down to rounding improve SciPy's solution.
 
@@ -279,7 +282,7 @@ def least_squares(
         raise ValueError(
             f"{name}: loss must be one of {[*LOSSES]}, got {describe(loss)} [at {user_line()}]"
         )
-    call = ScipyCall(name, functools.partial(fun, **(kwargs or {})), x0, args)
+    call = ScipyCall(name, functools.partial(fun, **(kwargs or {})), x0, args, callback=callback)
     limits = BoundLimits(name, bounds, call.size)
     optimize = import_scipy(name, "scipy.optimize")
 
@@ -293,7 +296,7 @@ def least_squares(
             call.on_numpy(call.checked_value, args), x0, jac=call.user_derivative(jac, args) or by_tape,
             bounds=bounds, method=method, ftol=ftol, xtol=xtol, gtol=gtol, loss=loss, f_scale=f_scale,
             x_scale=x_scale, tr_solver=tr_solver, tr_options=tr_options or {}, max_nfev=max_nfev,
-            verbose=verbose,
+            verbose=verbose, callback=callback,
         )  # fmt: skip
         limits.check_bounds(found.x, call.as_array_arguments(args), cost)
         return found
@@ -564,7 +567,7 @@ class ScipyCall:
         if not isinstance(found, Array) or found.dtype.kind != "f":
             raise TypeError(
                 f"{self.name}: the function must give a real floating-point Array, got "
-                f"{describe(found)} [at {user_line()}]"
+                f"{describe_result(found)} [at {user_line()}]"
             )
         return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from .libraries import dtype_kind, is_free_to_read, library_constant, library_of
 from .losses import asarray_like
 
 if TYPE_CHECKING:
+    from .._array.array import Array
     from .._util.array_types import RawArray
 
 
@@ -46,7 +47,7 @@ class HeadProjection(Affine):
         if self.use_bias:
             self.add_weight("bias", self.shape, x, self.bias_initializer)
 
-    def call(self, x: RawArray) -> Any:
+    def call(self, x: RawArray) -> Array:
         library, x, kernel = self._operands(x)
         kept, inputs = x.shape[: -self.contracted], math.prod(kernel.shape[: self.contracted])
         weights = library.reshape(kernel, (inputs, math.prod(self.shape)))
@@ -134,6 +135,17 @@ class MultiHeadAttention(Layer):
     def make(self, x: RawArray) -> None:
         self.output_dense.shape = (self.output_shape or x.shape[-1],)
 
+    @overload
+    def call(
+        self, query: Any, value: Any, key: Any = None, attention_mask: Any = None,
+        return_attention_scores: Literal[False] = False, training: bool = False,
+        use_causal_mask: bool = False,
+    ) -> Array: ...  # fmt: skip
+    @overload
+    def call(
+        self, query: Any, value: Any, key: Any = None, attention_mask: Any = None,
+        return_attention_scores: bool = False, training: bool = False, use_causal_mask: bool = False,
+    ) -> Any: ...  # fmt: skip
     def call(
         self, query: Any, value: Any, key: Any = None, attention_mask: Any = None,
         return_attention_scores: bool = False, training: bool = False, use_causal_mask: bool = False,

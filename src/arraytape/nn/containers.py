@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from .._array.array import Array
 from .._record.stack import Bystander, entered, only_recorders
 from .._util import nest
 from .._util.errors import describe, entrance, raise_documented, user_line
@@ -101,12 +102,13 @@ class Sequential(Module):
         with only_recorders():
             self(array_like_shape(input_shape))
 
-    def __call__(self, x: Any, training: bool = False) -> Any:
+    def __call__(self, x: Any, training: bool = False) -> Array:
         """Apply all layers; pass ``training`` to each layer that has this parameter."""
         x = array_from_numpy(x)
         for layer in self.layers:
             x = layer(x, training=training) if takes_training(layer) else layer(x)
-        return x
+        result: Array = x
+        return result
 
 
 def takes_training(layer: Callable[..., Any]) -> bool:

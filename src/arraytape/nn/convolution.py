@@ -24,6 +24,7 @@ from .layers import Affine, Initial, Layer, Seed, boolean_option, integer_option
 from .libraries import as_library_floats, constant_like, library_constant, library_of
 
 if TYPE_CHECKING:
+    from .._array.array import Array
     from .._util.array_types import RawArray
 
 Sizes = int | Sequence[int]
@@ -54,7 +55,7 @@ class Convolution(Affine):
     def make(self, x: RawArray) -> None:
         self._make_kernel((*self.kernel_size, x.shape[-1], self.filters), x)
 
-    def call(self, x: RawArray) -> Any:
+    def call(self, x: RawArray) -> Array:
         library, x, kernel = self._operands(x)
         windows = Windows(
             self.name, self.kernel_size, self.strides, self.padding, self.dilation_rate
@@ -153,7 +154,7 @@ class Conv2DTranspose(Convolution):
         if self.use_bias:
             self.add_weight("bias", (self.filters,), x, self.bias_initializer)
 
-    def call(self, x: RawArray) -> Any:
+    def call(self, x: RawArray) -> Array:
         library, x, kernel = self._operands(x)
         found = zip(x.shape[-3:-1], self.kernel_size, self.strides, self.dilation_rate, strict=True)
         lengths, margins = zip(*itertools.starmap(self._result_range, found), strict=True)
@@ -203,7 +204,7 @@ class Pooling(Layer):
 class MaxPooling(Pooling):
     """Base class of layers that take the greatest element of each window."""
 
-    def call(self, x: RawArray) -> Any:
+    def call(self, x: RawArray) -> Array:
         library = library_of(self.name, x)
         pieces = list(self._window_elements(library, as_library_floats(library, x), -math.inf))
         return library.max(library.stack(pieces, axis=0), axis=0)
@@ -212,7 +213,7 @@ class MaxPooling(Pooling):
 class AveragePooling(Pooling):
     """Base class of layers that take the mean of each window."""
 
-    def call(self, x: RawArray) -> Any:
+    def call(self, x: RawArray) -> Array:
         library = library_of(self.name, x)
         x = as_library_floats(library, x)
         total = functools.reduce(operator.add, self._window_elements(library, x, 0.0))
@@ -290,7 +291,7 @@ class GlobalPooling(Layer):
         self.least_axes = self._axes + 1
         self.keepdims = boolean_option(type(self).__name__, "keepdims", keepdims)
 
-    def call(self, x: RawArray) -> Any:
+    def call(self, x: RawArray) -> Array:
         library = library_of(self.name, x)
         over = tuple(range(-1 - self._axes, -1))
         return getattr(library, self._reduction)(

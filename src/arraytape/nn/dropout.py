@@ -88,7 +88,9 @@ class Dropout(Layer):
             xp.asarray(np.array([key, 0]), device="cpu"), False, f"{self.name}/seed_generator_state"
         )
 
-    def call(self, x: Any, training: bool = False, key: Array | npt.ArrayLike | None = None) -> Any:
+    def call(
+        self, x: Any, training: bool = False, key: Array | npt.ArrayLike | None = None
+    ) -> Array:
         """Set elements to zero when ``training`` is True.
 
         Parameters

@@ -7,7 +7,7 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from .libraries import (
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from .._util.array_types import RawArray
+    from .._util.array_types import HasCall, P, R_co, RawArray
 
 ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     name: getattr(activations, name)
@@ -74,6 +74,7 @@ class Layer(Module):
     """
 
     least_axes = 1
+    _makes_variables = False  # True for a class that defines ``make`` or ``build``
 
     def __init__(self, name: str | None = None, seed: Seed = None) -> None:
         super().__init__(name)
@@ -112,6 +113,8 @@ class Layer(Module):
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
+        if {"build", "make"} & vars(cls).keys():
+            cls._makes_variables = True
         if "build" in vars(cls):
             cls.build = build_once(cls.build)  # type: ignore[assignment, method-assign]
 
@@ -246,7 +249,11 @@ class Layer(Module):
         """
         raise NotImplementedError(f"{type(self).__name__} has no call()")
 
-    def __call__(self, x: Any, *args: Any, **keywords: Any) -> Any:
+    @overload  # the types of the subclass's ``call``, which has a parameter for the data
+    def __call__(self: HasCall[P, R_co], *args: P.args, **keywords: P.kwargs) -> R_co: ...
+    @overload
+    def __call__(self, x: Any, *args: Any, **keywords: Any) -> Any: ...
+    def __call__(self, x: Any, *args: Any, **keywords: Any) -> Any:  # type: ignore[misc]
         """Apply the layer to ``x``: an Array, a NumPy array, or an array of another library.
 
         Raises
@@ -375,7 +382,7 @@ class Dense(Affine):
     def make(self, x: RawArray) -> None:
         self._make_kernel((x.shape[-1], self.units), x)
 
-    def call(self, x: RawArray) -> Any:
+    def call(self, x: RawArray) -> Array:
         _, x, kernel = self._operands(x)
         return self._activated(x @ kernel, x)
 
@@ -427,7 +434,7 @@ class Embedding(Layer):
         shape = (self.input_dim, self.output_dim)
         self.add_weight("embeddings", shape, x, self.embeddings_initializer, dtype=self.dtype)
 
-    def call(self, x: Any) -> Any:
+    def call(self, x: Any) -> Array:
         """Return the rows of the table for the integers in ``x``.
 
         Parameters
@@ -477,7 +484,7 @@ class Flatten(Layer):
     def __init__(self, name: str | None = None) -> None:
         super().__init__(name)
 
-    def call(self, x: RawArray) -> Any:
+    def call(self, x: RawArray) -> Array:
         return flatten_axes(library_of(self.name, x), x, 1)
 
 

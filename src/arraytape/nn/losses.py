@@ -305,7 +305,7 @@ class Loss:
 
     def __call__(
         self, y_true: ArrayLike, y_pred: Any, sample_weight: ArrayLike | None = None
-    ) -> Any:
+    ) -> xp.Array:
         """Return the reduced loss; weights multiply the values of the examples.
 
         Raises
@@ -320,7 +320,8 @@ class Loss:
                 y_pred = xp.asarray(y_pred)
             library = library_of(self.name, y_pred)
             values = self.call(asarray_like(library, y_true, y_pred), y_pred)
-            return self._reduced(library, values, sample_weight)
+            reduced: xp.Array = self._reduced(library, values, sample_weight)
+            return reduced
         except Exception as error:
             raise_documented(error, self.name, y_true, y_pred, sample_weight)
 

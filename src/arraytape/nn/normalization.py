@@ -14,6 +14,7 @@ from .layers import Initial, Layer, boolean_option, integer_option
 from .libraries import as_layer_operand, as_library_floats, as_state, library_of
 
 if TYPE_CHECKING:
+    from .._array.array import Array
     from .._util.array_types import RawArray
 
 Axes = int | Sequence[int]
@@ -119,7 +120,7 @@ class LayerNormalization(Normalization):
         axes = normalized_axes(self.name, x, self.axis)
         self._make_gamma_beta(tuple(x.shape[i] for i in axes), x)
 
-    def call(self, x: RawArray) -> Any:
+    def call(self, x: RawArray) -> Array:
         library = library_of(self.name, x)
         x, over = as_library_floats(library, x), normalized_axes(self.name, x, self.axis)
         return self._result(library, x, *mean_and_variance(library, x, over), over)
@@ -207,7 +208,7 @@ class BatchNormalization(Normalization):
         self.add_weight("moving_mean", shape, x, self.moving_mean_initializer, False)
         self.add_weight("moving_variance", shape, x, self.moving_variance_initializer, False)
 
-    def call(self, x: Any, training: bool = False) -> Any:
+    def call(self, x: Any, training: bool = False) -> Array:
         """Apply the layer to ``x``; with ``training=True`` take the statistics from the batch.
 
         Parameters

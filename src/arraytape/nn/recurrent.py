@@ -26,6 +26,7 @@ from .layers import (
 from .libraries import as_layer_operand, constant_like
 
 if TYPE_CHECKING:
+    from .._array.array import Array
     from .._util.array_types import RawArray
 
 Activation = str | Callable[[Any], Any] | None
@@ -67,7 +68,8 @@ class Recurrent(Affine):
     def _make_bias(self, width: int, x: RawArray) -> None:
         self.add_weight("bias", (width,), x, self.bias_initializer)
 
-    def call(self, x: Any, initial_state: Any = None, training: bool = False) -> Any:
+    # With ``return_state`` the result is a tuple of Arrays, which unpacks as an Array does.
+    def call(self, x: Any, initial_state: Any = None, training: bool = False) -> Array:
         """Run over the sequence.
 
         Parameters
@@ -98,7 +100,8 @@ class Recurrent(Affine):
             states = self._step(products[..., time, :], states, recurrent, bias)
             outputs.append(states[0])
         y = library.stack(outputs, axis=-2) if self.return_sequences else outputs[-1]
-        return (y, *states) if self.return_state else y
+        found: Any = (y, *states) if self.return_state else y
+        return found
 
     def _first_states(self, library: ModuleType, x: RawArray, given: Any) -> list[Any]:
         shape = (*x.shape[:-2], self.units)

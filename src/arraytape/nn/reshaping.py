@@ -14,7 +14,7 @@ from .layers import Layer, integer_option
 from .libraries import library_of
 
 if TYPE_CHECKING:
-    from .._util.array_types import RawArray
+    from .._array.array import Array
 
 Pairs = int | Sequence[int | Sequence[int]]
 
@@ -48,7 +48,7 @@ class Reshape(Layer):
                 f"[at {user_line()}]"
             )
 
-    def call(self, x: RawArray) -> Any:
+    def call(self, x: Any) -> Array:
         size, known = math.prod(x.shape[1:]), math.prod(n for n in self.target_shape if n != -1)
         if size != known and (-1 not in self.target_shape or not known or size % known):
             raise ValueError(
@@ -83,7 +83,7 @@ class LeakyReLU(Layer):
         super().__init__(name)
         self.negative_slope = finite_number("LeakyReLU", "negative_slope", negative_slope, 0.0)
 
-    def call(self, x: RawArray) -> Any:
+    def call(self, x: Any) -> Array:
         return activations.leaky_relu(x, self.negative_slope)
 
 
@@ -127,7 +127,7 @@ class ZeroPadding2D(Border):
         super().__init__(name)
         self.padding = self._set(padding)
 
-    def call(self, x: RawArray) -> Any:
+    def call(self, x: Any) -> Array:
         library = library_of(self.name, x)
         for axis, (before, after) in zip((x.ndim - 3, x.ndim - 2), self.padding, strict=True):
             x = pad_axis(library, x, axis, before, after, 0.0)
@@ -145,7 +145,7 @@ class Cropping2D(Border):
         super().__init__(name)
         self.cropping = self._set(cropping)
 
-    def call(self, x: RawArray) -> Any:
+    def call(self, x: Any) -> Array:
         lengths = x.shape[-3:-1]
         kept = [
             slice(before, length - after)
@@ -184,7 +184,7 @@ class UpSampling2D(Layer):
         super().__init__(name)
         self.size = axis_sizes("UpSampling2D", "size", size, 2)
 
-    def call(self, x: RawArray) -> Any:
+    def call(self, x: Any) -> Array:
         library = library_of(self.name, x)
         for axis, count in zip((-3, -2), self.size, strict=True):
             x = library.repeat(x, count, axis=axis)

@@ -620,6 +620,12 @@ def to_device(x: Array, device: Hashable, /, *, stream: Any = None) -> Array:
     ------
     ValueError
         When there is no such device.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> print(xp.asarray([1.0, 2.0]).to_device("cpu"))
+    [1. 2.]
     """
     try:
         return move_if_needed(x, device)[0]

@@ -209,6 +209,12 @@ def numpy_array(x: Array) -> np.ndarray[Any, Any]:
     -------
     numpy.ndarray
         The values.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> xp.asarray([1.0, 2.0]).to_numpy()
+    array([1., 2.])
     """
     # Matplotlib looks for this method.  Without it, ax.hist(x) would treat the rows of a matrix as data
     # sets, not the columns.
@@ -255,6 +261,12 @@ def item(x: Array, *index: Any) -> Any:
         When there is no index and the array does not have one element.
     IndexError
         When there is no such element.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> xp.asarray([[1.0, 2.0]]).item(0, 1)
+    2.0
     """
     if index:
         at = index[0] if len(index) == 1 else index
@@ -269,6 +281,12 @@ def tolist(x: Array) -> Any:
     -------
     list
         The values; a Python scalar for an array of shape ().
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> xp.asarray([[1.0, 2.0]]).tolist()
+    [[1.0, 2.0]]
     """
     leave_tapes(x, "tolist()")
     return host(x).tolist()
@@ -368,6 +386,7 @@ def representation(x: Array) -> str:
     str
         The text.
     """
+    leave_tapes(x, "repr()")
     value_id, data = current(x)
     if storage_of(data).many:  # batched data, under vmap
         body = repr(data)
@@ -403,14 +422,16 @@ def formatted(x: Array, spec: str) -> str:
     str
         The text.
     """
+    leave_tapes(x, "format()")
     data = host(x)
     if not data.shape:
         return format(data[()], spec)
     try:
         return format(str(data), spec)
     except ValueError:
+        one = "x.item()" if data.size == 1 else f"x[{', '.join('0' * data.ndim)}]"
         raise TypeError(
-            f"format: take one element, as in f'{{x[0]:{spec}}}', or np.round of the array; the format "
+            f"format: take one element, as in f'{{{one}:{spec}}}', or np.round of the array; the format "
             f"{spec!r} is one of numbers, and the array is {describe(x)} [at {user_line()}]"
         ) from None
 
@@ -423,6 +444,7 @@ def text(x: Array) -> str:
     str
         The text.
     """
+    leave_tapes(x, "str()")
     return repr(x) if storage_of(x._data).many else str(host(x))
 
 

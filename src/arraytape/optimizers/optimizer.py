@@ -17,7 +17,16 @@ from .._array.views import peek
 from .._storage.storage import Storage, storage_of
 from .._util import nest
 from .._util.array_types import Namespace
-from .._util.errors import TapeWarning, describe, entrance, layout_text, see, stacklevel, user_line
+from .._util.errors import (
+    TapeWarning,
+    describe,
+    describe_result,
+    entrance,
+    layout_text,
+    see,
+    stacklevel,
+    user_line,
+)
 from ..module import Module
 from ..variable import AllOrNone, Variable, detached
 from .clipping import clip_by_global_norm, clip_by_norm, clip_by_value
@@ -285,6 +294,11 @@ class Optimizer(Module):
         if callable(loss):
             with xp.GradientTape() if tape is None else tape as recorder:
                 value = loss()
+            if value is None:
+                raise TypeError(
+                    f"{self.name}: return the loss from the function of minimize(); it returned "
+                    f"{describe_result(value)} [at {user_line()}]"
+                )
         elif tape is None:
             raise TypeError(
                 f"{self.name}: minimize() takes a function without arguments, such as "

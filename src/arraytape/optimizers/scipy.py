@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial, wraps
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -15,7 +17,7 @@ import arraytape as xp
 from .._array.array import Array
 from .._array.views import peek
 from .._util import nest
-from .._util.errors import describe, entrance, user_line
+from .._util.errors import describe, describe_result, entrance, user_line
 from ..functional.doubts import settle_doubts
 from ..functional.inputs import collect_doubts
 from ..functional.verify import Rerun, inner_product
@@ -59,7 +61,9 @@ def minimize_scipy(
     method : str, optional
         The name of a method of SciPy; by default SciPy chooses BFGS, L-BFGS-B or SLSQP.
     callback : callable, optional
-        Called after each step with the current point in the nesting of ``x0``.
+        Called after each step with the current point in the nesting of ``x0``; as in SciPy, with an
+        OptimizeResult (``x``, ``fun``) if its only parameter is named ``intermediate_result``.  If it
+        raises StopIteration, the minimization ends.
     bounds : nesting, sequence or scipy.optimize.Bounds, optional
         In the nesting of ``x0``: for each part None, a ``Bounds``, or a pair of a lower and an upper
         bound, each None, a number or an array of the part's shape.  None in place of a nesting means
@@ -115,7 +119,7 @@ def minimize_scipy(
     if chosen in WITH_HESSIAN:
         options["hess"] = problem.hessian
     if callback is not None:
-        options["callback"] = lambda v, *_: callback(problem.nested(v))
+        options["callback"] = problem.callback_of_vector(callback)
     slope = chosen not in WITHOUT_GRADIENT
     function = problem.value_and_gradient if slope else problem.function_value
     kept = [(x, peek(x)) for x in problem.leaves if isinstance(x, Variable)]
@@ -165,7 +169,10 @@ class LBFGS:
             self.options |= {"gtol": most, "ftol": 0.0}
 
     @entrance
-    def minimize(self, loss: Callable[[], Array], variables: Any, bounds: Any = None) -> Any:
+    def minimize(
+        self, loss: Callable[[], Array], variables: Any, bounds: Any = None,
+        callback: Callable[[Any], Any] | None = None,
+    ) -> Any:  # fmt: skip
         """Change the Variables so that ``loss()``, which reads them, is minimal.
 
         Parameters
@@ -177,6 +184,8 @@ class LBFGS:
             The Variables to change.  If ``loss`` raises an error, they get back their first values.
         bounds : nesting, sequence or scipy.optimize.Bounds, optional
             Bounds in the nesting of the Variables, as in ``minimize_scipy``.
+        callback : callable, optional
+            Called after each step, as in ``minimize_scipy``: for a progress bar, or to stop early.
 
         Returns
         -------
@@ -198,7 +207,12 @@ class LBFGS:
         changed = variables_of("LBFGS", "minimize()", nesting)
         value = replayed_as(loss, "value", lambda plain: lambda _: plain())
         result = minimize_scipy(
-            value, nesting, method="L-BFGS-B", options=self.options, bounds=bounds
+            value,
+            nesting,
+            method="L-BFGS-B",
+            options=self.options,
+            bounds=bounds,
+            callback=callback,
         )
         with AllOrNone(changed):
             for variable, found in zip(changed, nest.leaves(result.x), strict=True):
@@ -241,6 +255,23 @@ class Problem:
         columns = [self.hessian_product(v, direction) for direction in np.eye(v.size)]
         return np.asarray(columns).T
 
+    def callback_of_vector(self, callback: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the user's callback, which gets points in the nesting of x0, for SciPy's vectors."""
+        if not callable(callback):
+            raise TypeError(
+                f"minimize_scipy: callback must be a function, got {describe(callback)} "
+                f"[at {user_line()}]"
+            )
+        with suppress(TypeError, ValueError):  # a function written in C may have no signature
+            if [*signature(callback).parameters] == ["intermediate_result"]:
+
+                def with_result(intermediate_result: Any) -> Any:
+                    point = {"x": self.nested(intermediate_result.x)}
+                    return callback(type(intermediate_result)(intermediate_result | point))
+
+                return with_result
+        return lambda v, *_: callback(self.nested(v))
+
     def nested(self, v: Vector) -> Any:
         return nest.pack_nesting(self.nest, self._parts(v))
 
@@ -277,6 +308,11 @@ def moved_to(leaves: Sequence[Array], values: Sequence[Array]) -> list[Array]:
 def scalar_value_of(f: Callable[[Any], Any], point: Any) -> Array:
     y = f(point)
     if not isinstance(y, Array):
+        if y is None or isinstance(y, tuple):
+            raise TypeError(
+                "minimize_scipy: return the loss alone from f, an Array of one number; f returned "
+                f"{describe_result(y)} [at {user_line()}]"
+            )
         raise TypeError(
             f"minimize_scipy: f must return an Array, got {describe(y)} [at {user_line()}]; a value "
             "that was converted to a NumPy or Python number has no derivative"

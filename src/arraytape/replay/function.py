@@ -26,6 +26,7 @@ from weakref import WeakMethod
 from .._record.stack import active, ops_may_be_recorded
 from .._storage.batched.batched_data import ACTIVE as HIDDEN_AXES
 from .._tape.packing import PACKING
+from .._util.decision_log import log_decision
 from .._util.errors import TapeWarning, describe, short_repr, stacklevel, user_line
 from .._util.locks import reentrant_lock
 from .._util.options import unwrap_option
@@ -165,11 +166,11 @@ class Function(Generic[P, R]):
         if not plans:
             why = "; ".join(self.reasons) or "no two traced calls were equal yet"
             return f"{self.name}: the function itself runs: {why}"
-        lines = []
-        for plan in plans:
-            runs = [one.explain() for one in plan.executables] or ["NumPy's calls"]
-            lines.append(f"{self.name}{plan.signature}: {'; backward pass: '.join(runs)}")
-        return "\n".join(lines)
+        return "\n".join(map(self.explain_plan, plans))
+
+    def explain_plan(self, plan: Plan) -> str:
+        runs = [one.explain() for one in plan.executables] or ["NumPy's calls"]
+        return f"{self.name}{plan.signature}: {'; backward pass: '.join(runs)}"
 
     def last_plan(self) -> Plan | None:
         """Return the plan that the public attributes describe: the one used last, else the newest."""
@@ -177,6 +178,10 @@ class Function(Generic[P, R]):
 
     def plans(self) -> list[Plan]:
         return [plan for entry in [*self.entries.values()] for plan in [*entry.plans]]
+
+    def __dir__(self) -> list[str]:
+        """Return the public attributes, for tab completion."""
+        return sorted({"eager", *SHARED, *dir(type(self.eager))})
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{count} {what}" for what, count in self.counts.items())
@@ -271,7 +276,7 @@ class Function(Generic[P, R]):
             if not isinstance(raised, Changed | GuardFailed):
                 return self.call_eagerly(failure_text(raised), given.args, given.keywords)
         if failed:
-            self.reasons[failure_text(failed[-1])] += 1
+            self.count_reason(failure_text(failed[-1]))
         return self.trace_alone(entry, given)
 
     def entry_of(self, given: CallArguments) -> Entry | None:
@@ -313,8 +318,14 @@ class Function(Generic[P, R]):
             raise RuntimeError(f"function {self.name}: not replayed, {why} [at {user_line()}]")
         with self.changing:
             self.run_eagerly += 1
-            self.reasons[why] += 1
+            self.count_reason(why)
         return self.eager(*args, **keywords)
+
+    def count_reason(self, why: str) -> None:
+        """Count a reason why a call was not replayed; log the reason at its first occurrence."""
+        self.reasons[why] += 1
+        if self.reasons[why] == 1:
+            log_decision("function %s: not replayed, %s [at %s]", self.name, why, user_line)
 
     # --- traced calls and plans -------------------------------------------------------------------
     def trace_alone(self, entry: Entry, given: CallArguments) -> Any:
@@ -370,7 +381,7 @@ class Function(Generic[P, R]):
         if (entry.spoiled and not chance) or entry.misses >= self.limit:
             self.give_up(entry, why)
         entry.spoiled = "" if chance else why
-        self.reasons[why] += 1
+        self.count_reason(why)
 
     def compare(self, entry: Entry, call: Call) -> None:
         """Compare a traced call with the pending calls of its signature.
@@ -413,6 +424,7 @@ class Function(Generic[P, R]):
                 self.give_up(entry, f"no program could be made of it ({error!r})")
                 return
             entry.plans.insert(0, plan)
+            log_decision("a program replaces the function: %s", self.explain_plan(plan))
             self.remember(plan)
             return
         call.release_call_data()
@@ -439,7 +451,7 @@ class Function(Generic[P, R]):
         if (
             ops_may_be_recorded()
         ):  # no warning, because a tape records the calls of the function itself
-            self.reasons[why] += 1
+            self.count_reason(why)
             return
         message = f"function {self.name}: not replayed, {why} [at {user_line()}]"
         if self.strict:
@@ -534,6 +546,9 @@ class BoundFunction:
         if name in SHARED:
             return getattr(self.__func__, name)
         raise AttributeError(name, name=name, obj=self)
+
+    def __dir__(self) -> list[str]:
+        return dir(self.__func__)
 
     def __eq__(self, other: object) -> bool:
         return (

@@ -17,7 +17,7 @@ import numpy as np
 from .._array.array import Array, namespace
 from .._util import nest
 from .._util.blocks import Quiet
-from .._util.errors import TapeWarning, describe, entrance, short_repr, user_line
+from .._util.errors import TapeWarning, describe, describe_result, entrance, short_repr, user_line
 from .derivatives import (
     as_tested_array,
     curvature,
@@ -221,7 +221,8 @@ class CheckedFunction:
                 found.append(as_tested_array(leaf))
             except Exception as error:
                 raise TypeError(
-                    f"check_gradients: f must give Arrays, got {describe(leaf)} [at {user_line()}]"
+                    f"check_gradients: f must give Arrays, got {describe_result(y, leaf)} "
+                    f"[at {user_line()}]"
                 ) from error
         floats = [x for x in found if x.dtype.kind in "fc"]
         if not floats:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._util.decision_log import log_decision
 from ..passes.nodes import packed
 from ..program import Node, Program, defined_function, operands, result_of
 from ..text.kept_memory import MOST
@@ -104,11 +105,11 @@ class Executable:
         except Exception as error:  # such as an error of LLVM: run NumPy's calls as before
             if ALWAYS and not isinstance(error, Unsupported):
                 raise
-            self.state = f"NumPy's calls: {error}"
+            self.settle_on(f"NumPy's calls: {error}")
             self.install(self.numpys)
             return
         calls = sum(one.program.count() for one in natives)
-        self.state = f"machine code for {calls} of {self.program.count()} calls"
+        self.settle_on(f"machine code for {calls} of {self.program.count()} calls")
         self.compiled = True
         self.install(run if self.compile_now or ALWAYS else self.timed_run(run))
 
@@ -140,9 +141,14 @@ class Executable:
 
     def use_numpys(self, why: str) -> None:
         """Use NumPy's calls from now on, for the reason ``why``."""
-        self.state, self.compiled = f"NumPy's calls: {why}", False
+        self.compiled = False
+        self.settle_on(f"NumPy's calls: {why}")
         self.segments = []  # to free their scratch memory
         self.install(self.numpys)
+
+    def settle_on(self, state: str) -> None:
+        self.state = state
+        log_decision("the program of %s runs by %s", self.name, self.explain())
 
     def explain(self) -> str:
         """Return as text which function is in use, and why some calls are not machine code."""
@@ -304,6 +310,7 @@ class CheckedSegment:
     def leave_segment(self, why: str) -> None:
         """Let NumPy compute the segment from now on, for the reason ``why``."""
         self.owner.reasons.append(f"a part of it: {why}")
+        self.owner.settle_on(self.owner.state)
         self.scope[self.native] = always_fall_back
 
 

@@ -23,7 +23,9 @@ def main() -> int:
         "--base", metavar="REV", help="compare with it: a tag, or the start of a hash"
     )
     parser.add_argument("--machine", help="the machine whose results count")
-    parser.add_argument("--repo", type=Path, help="the repository, whose tags name the commits")
+    parser.add_argument(
+        "--repo", type=Path, help="the measured repository; by default that of the results"
+    )
     options = parser.parse_args()
     try:
         results = read_results(options.results, machine=options.machine, repo=options.repo)

@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from html import escape
+from typing import NamedTuple
 
 from .results import Commit, Series
 
-WIDTH, HEIGHT = 900, 380
-LEFT, RIGHT, TOP, BOTTOM = 80, 250, 20, 70
+WIDTH, PLOT = 480, 220  # of the graph, and the height of its area without labels
+RIGHT, TOP = 24, 12
+LETTER = 6.5  # the width of a letter of the labels, at most
+NAME = 16  # letters of a commit's name in a label
+SPACING = 26.0  # the least distance of two labels of commits
+SLANT = math.radians(30)
 # Okabe and Ito 2008: colours that colour-blind readers can distinguish, too.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555", "#a08000")
 DASHES = ("", "6 3", "2 3")
@@ -35,7 +40,6 @@ def number_with_unit(value: float | None, unit: str) -> str:
 
 
 def sparkline(values: Sequence[float | None], *, width: int = 150, height: int = 36) -> str:
-    """Return a small line of values as SVG, without axes; None in ``values`` is left out."""
     most = max((value for value in values if value is not None), default=0.0) or 1.0
     step = (width - 8) / max(1, len(values) - 1)
     points = [
@@ -53,101 +57,131 @@ def sparkline(values: Sequence[float | None], *, width: int = 150, height: int =
     )
 
 
-def draw_graph(commits: Sequence[Commit], series: Sequence[Series], base: int) -> str:
-    """Return a graph of one benchmark as SVG: a line for each choice of its parameters.
+class Frame(NamedTuple):
+    """The positions of the graph's area, with room for its labels to the left and below."""
 
-    base : the index of the commit that is compared with, at which a dashed line is drawn.
-    """
+    left: float
+    bottom: float  # the vertical position of the axis of commits
+    height: float  # of the whole graph
+    commits: int
+
+    @classmethod
+    def around(cls, ticks: Sequence[str], names: Sequence[str]) -> Frame:
+        """Return the frame for these labels; a slanted label ends at its commit."""
+        longest = LETTER * max(map(len, names))
+        left = max(LETTER * max(map(len, ticks)) + 12, longest * math.cos(SLANT) - 12)
+        bottom = TOP + PLOT
+        return cls(left, bottom, bottom + 22 + longest * math.sin(SLANT), len(names))
+
+    def across(self, i: int) -> float:
+        """Return the horizontal position of commit ``i``."""
+        width = WIDTH - self.left - RIGHT - 20
+        return self.left + 20 + (width / 2 if self.commits == 1 else width * i / (self.commits - 1))
+
+    def labelled(self, base: int) -> list[int]:
+        """Return the commits that get a label: the newest, the base, and others with enough room."""
+        chosen: list[int] = []
+        for i in (self.commits - 1, base, *range(self.commits)):
+            if all(abs(self.across(i) - self.across(k)) >= SPACING for k in chosen):
+                chosen.append(i)
+        return chosen
+
+
+def draw_graph(commits: Sequence[Commit], series: Sequence[Series], base: int) -> str:
+    """Return the graph of several series as SVG, and its legend as a list below."""
     values = [value for one in series for value in one.values if value is not None]
     unit = series[0].unit
-    height_of, ticks = vertical_axis(values)
+    names = [short_name(commit.name) for commit in commits]
+    height_of, ticks = axis(values)
+    texts = [number_with_unit(tick, unit) for tick in ticks]
+    frame = Frame.around(texts, names)
     parts = [
-        f'<svg class="graph" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">'
+        f'<svg class="graph" viewBox="0 0 {WIDTH} {frame.height:.0f}" role="img">'
         f"<title>{escape(series[0].title)}</title>"
     ]
-    for tick in ticks:
+    for tick, text in zip(ticks, texts, strict=True):
         y = height_of(tick)
         parts.append(
-            f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>'
-            f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">'
-            f"{escape(number_with_unit(tick, unit))}</text>"
+            f'<line x1="{frame.left:.1f}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>'
+            f'<text x="{frame.left - 8:.1f}" y="{y + 4:.1f}" text-anchor="end">{escape(text)}</text>'
         )
-    for i, commit in enumerate(commits):
-        x, y = horizontal_position(i, len(commits)), HEIGHT - BOTTOM
-        if i == base and len(commits) > 1:
-            parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{y}" class="base"/>')
+    if len(commits) > 1:
+        x = frame.across(base)
         parts.append(
-            f'<text transform="translate({x:.1f} {y + 14}) rotate(-30)" text-anchor="end">'
-            f"{escape(commit.name)}</text>"
+            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{frame.bottom}" class="base"/>'
         )
-    for i, one in enumerate(series):
-        parts.append(draw_series(one, i, commits, height_of))
-    return "".join(parts) + "</svg>"
+    parts += [
+        f'<text transform="translate({frame.across(i):.1f} {frame.bottom + 14:.1f}) rotate(-30)" '
+        f'text-anchor="end">{escape(names[i])}<title>{escape(commits[i].name)}</title></text>'
+        for i in frame.labelled(base)
+    ]
+    parts += [drawn(one, i, commits, frame, height_of) for i, one in enumerate(series)]
+    legend = "".join(legend_entry(one, i) for i, one in enumerate(series))
+    return f'<div class="wide">{"".join(parts)}</svg></div><ul class="legend">{legend}</ul>'
 
 
-def vertical_axis(values: Sequence[float]) -> tuple[Callable[[float], float], list[float]]:
+def short_name(name: str) -> str:
+    return name if len(name) <= NAME else f"{name[: NAME - 1]}…"
+
+
+def axis(values: Sequence[float]) -> tuple[Callable[[float], float], list[float]]:
     """Return the function from values to vertical positions, and the ticks of the axis."""
     low, high = min(values), max(values)
-    span = HEIGHT - TOP - BOTTOM
     if low > 0 and high / low > LOG_FROM:
         first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
         decades = max(1, last - first)
 
         def log_height(value: float) -> float:
-            return HEIGHT - BOTTOM - span * (math.log10(value) - first) / decades
+            return TOP + PLOT - PLOT * (math.log10(value) - first) / decades
 
         return log_height, [10.0**power for power in range(first, last + 1)]
-    step = round_tick((high or 1.0) / 4)
+    step = nice((high or 1.0) / 4)
     count = max(1, math.ceil((high or 1.0) / step - 1e-9))
-    return (lambda value: HEIGHT - BOTTOM - span * value / (step * count)), [
+    return (lambda value: TOP + PLOT - PLOT * value / (step * count)), [
         step * i for i in range(count + 1)
     ]
 
 
-def round_tick(step: float) -> float:
-    """Return the next greater number that is 1, 2, 2.5 or 5 times a power of ten."""
+def nice(step: float) -> float:
+    """Round up to 1, 2, 2.5 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(step))
     return next(
         factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= step - 1e-12 * power
     )
 
 
-def horizontal_position(i: int, count: int) -> float:
-    """Return the horizontal position of commit i of ``count`` commits."""
-    width = WIDTH - LEFT - RIGHT - 40
-    return LEFT + 20 + (width / 2 if count == 1 else width * i / (count - 1))
-
-
-def draw_series(
-    one: Series, number: int, commits: Sequence[Commit], height_of: Callable[[float], float]
-) -> str:
-    """Return one series as SVG: a line, a point with a tooltip for each commit, and a legend."""
+def line_style(number: int) -> str:
+    """Return the attributes of the line of series ``number``; colours repeat with other dashes."""
     colour = COLOURS[number % len(COLOURS)]
     dash = DASHES[number // len(COLOURS) % len(DASHES)]
+    return f'stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"'
+
+
+def drawn(
+    one: Series, number: int, commits: Sequence[Commit], frame: Frame,
+    height_of: Callable[[float], float],
+) -> str:  # fmt: skip
     points = [
-        (horizontal_position(i, len(commits)), height_of(value), commits[i], value)
+        (frame.across(i), height_of(value), commits[i], value)
         for i, value in enumerate(one.values)
         if value is not None
     ]
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y, *_ in points)
-    parts = [
-        f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2" '
-        f'stroke-dasharray="{dash}"/>'
-    ]
+    parts = [f'<polyline points="{line}" fill="none" {line_style(number)}/>']
     for x, y, commit, value in points:
         tooltip = escape(
             f"{commit.name}: {number_with_unit(value, one.unit)}, {one.parameters}".rstrip(", ")
         )
         parts.append(
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}">'
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{COLOURS[number % len(COLOURS)]}">'
             f"<title>{tooltip}</title></circle>"
         )
-    y = TOP + 8 + 18 * number
-    x = WIDTH - RIGHT + 10
-    parts.append(
-        f'<line x1="{x}" x2="{x + 24}" y1="{y}" y2="{y}" stroke="{colour}" stroke-width="2" '
-        f'stroke-dasharray="{dash}"/>'
-        f'<text x="{x + 30}" y="{y + 4}">{escape(one.parameters or "all")}: '
-        f"{escape(number_with_unit(one.values[-1], one.unit))}</text>"
-    )
     return "".join(parts)
+
+
+def legend_entry(one: Series, number: int) -> str:
+    return (
+        f'<li><svg class="key" width="26" height="10"><line x1="1" x2="25" y1="5" y2="5" '
+        f"{line_style(number)}/></svg> {escape(one.parameters or 'all')}: "
+        f"{escape(number_with_unit(one.values[-1], one.unit))}</li>"
+    )

@@ -51,12 +51,16 @@ a { color: #0b57a4; }
 .spark { color: #0072b2; display: block; margin-top: 4px; }
 table { border-collapse: collapse; width: 100%; }
 td, th { padding: 3px 8px; text-align: left; border-bottom: 1px solid #e4e4e4; }
-td.n, th.n { text-align: right; white-space: nowrap; }
+td.n, th.n { text-align: right; }
+td.n { white-space: nowrap; }
 tr.worse td, tr.failed td { background: #fdecea; }
 .wide { overflow-x: auto; }
-.graph { width: 100%; height: auto; }
+h1 { overflow-wrap: anywhere; }
+.graph { width: 100%; max-width: 760px; height: auto; }
+.legend { list-style: none; padding: 0; columns: 260px; }
+@media (max-width: 600px) { body { padding: 12px; } td, th { padding: 3px 5px; } }
 .graph .base { stroke: #888; stroke-dasharray: 4 4; }
-.graph text { font: 12px system-ui, sans-serif; fill: #333; }
+.graph text { font: 11px system-ui, sans-serif; fill: #333; }
 """
 WORDS = {
     WORSE: "worse",
@@ -111,10 +115,6 @@ def write_site(
 
 
 def page(title: str, body: str) -> str:
-    """Return the HTML of a whole page.
-
-    body : the HTML inside ``<body>``.
-    """
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
@@ -124,12 +124,8 @@ def page(title: str, body: str) -> str:
 
 # --- the first page -------------------------------------------------------------------------------
 def first_page(results: Results, changes: Sequence[Change], base: int, title: str) -> str:
-    """Return the HTML of the overview: a verdict, tiles for headlines, and tables of changes.
-
-    base : the index of the commit to compare with.
-    """
     commits = results.commits
-    tiles = "".join(tile_html(one, commits[base]) for one in tiles_of(changes, base))
+    tiles = "".join(tile(one, commits[base]) for one in tiles_of(changes, base))
     parts = [
         f"<h1>{escape(title)}</h1>",
         f"<p>{commit_heading(commits[-1])} compared with {commit_heading(commits[base])}</p>",
@@ -141,13 +137,12 @@ def first_page(results: Results, changes: Sequence[Change], base: int, title: st
             "In seconds", [c for c in changes if c.kind in (SLOWER, QUICKER)], commits, base
         ),
         change_table("All", changes, commits, base),
-        f'<p class="small">{escape(measurement_notes(results))}</p>',
+        f'<p class="small">{escape(about(results))}</p>',
     ]
     return "\n".join(parts)
 
 
 def commit_heading(commit: Commit) -> str:
-    """Return the HTML of a commit's name and date."""
     day = datetime.fromtimestamp(commit.date / 1000, UTC).strftime("%Y-%m-%d %H:%M")
     return f"<b>{escape(commit.name)}</b> ({day})"
 
@@ -170,7 +165,7 @@ def verdict(changes: Sequence[Change], commits: int) -> str:
     return f'<p class="verdict {WORSE if bad else SAME}">{said}</p>'
 
 
-def tile_html(one: Tile, base: Commit) -> str:
+def tile(one: Tile, base: Commit) -> str:
     """Return the HTML of one headline benchmark: its value now and at the commit ``base``."""
     factor = None if not one.base else one.now / one.base
     compared = [change for change in one.changes if change.factor is not None]
@@ -190,10 +185,6 @@ def tile_html(one: Tile, base: Commit) -> str:
 
 
 def percent(factor: float | None) -> str:
-    """Return how much a value has changed, such as " (+12%)"; "" if that is unknown.
-
-    factor : the new value divided by the old one.
-    """
     if factor is None or not math.isfinite(factor):
         return ""
     if abs(factor - 1.0) < 0.005:
@@ -204,7 +195,6 @@ def percent(factor: float | None) -> str:
 def change_table(
     heading: str, changes: Sequence[Change], commits: Sequence[Commit], base: int
 ) -> str:
-    """Return the HTML of a table with a row for each change; "" without changes."""
     if not changes:
         return ""
     head = (
@@ -212,11 +202,10 @@ def change_table(
         f'<th class="n">{escape(commits[-1].name)}</th><th class="n">change</th><th></th></tr>'
     )
     ordered = changes if heading == "All" else sorted(changes, key=lambda c: -(c.factor or 0))
-    return f"<h2>{heading}</h2><table>{head}{''.join(map(change_row, ordered))}</table>"
+    return f'<h2>{heading}</h2><div class="wide"><table>{head}{"".join(map(row, ordered))}</table></div>'
 
 
-def change_row(change: Change) -> str:
-    """Return the HTML of a table row that compares a benchmark's two values."""
+def row(change: Change) -> str:
     series = change.series
     return (
         f'<tr class="{change.kind}"><td><a href="benchmarks/{escape(series.benchmark)}.html">'
@@ -228,7 +217,7 @@ def change_row(change: Change) -> str:
     )
 
 
-def measurement_notes(results: Results) -> str:
+def about(results: Results) -> str:
     """Return sentences on the machine, and on how large a change counts as worse."""
     machine = results.machine
     known = [
@@ -245,11 +234,6 @@ def measurement_notes(results: Results) -> str:
 
 # --- the pages of benchmarks ----------------------------------------------------------------------
 def benchmark_page(results: Results, changes: Sequence[Change], base: int) -> str:
-    """Return the HTML of one benchmark: a graph, and a table of all values.
-
-    changes : those of the benchmark's series, one for each choice of parameters.
-    base : the index of the commit to compare with.
-    """
     commits, series = results.commits, [change.series for change in changes]
     return "\n".join(
         [

@@ -52,7 +52,7 @@ class Series(NamedTuple):
 
 
 class Results(NamedTuple):
-    """The results of one machine: the commits by date, and a series for each choice of parameters."""
+    """The results of one machine: commits, parents first, and a series for each choice of parameters."""
 
     machine: Mapping[str, Any]
     others: Sequence[str]  # machines and environments whose results are left out
@@ -70,12 +70,14 @@ def read_results(folder: Path, *, machine: str | None = None, repo: Path | None 
     machine : str or None, default: None
         The machine whose results are read.  None selects the machine with the most commits.
     repo : pathlib.Path or None, default: None
-        A git repository, whose tags name the commits.
+        The git repository that was measured, which has the order of the commits and their tags.  None
+        selects the repository in which ``folder`` lies, if it lies in one.
 
     Returns
     -------
     Results
-        The commits by date, and a series for each benchmark at each choice of its parameters.
+        The commits, parents before children and otherwise by date, and a series for each benchmark at
+        each choice of its parameters.  Commits that the repository does not have are ordered by date.
 
     Raises
     ------
@@ -94,11 +96,10 @@ def read_results(folder: Path, *, machine: str | None = None, repo: Path | None 
         raise ResultsError(f"no results{of} in {folder}: has `asv run` saved any?")
     places = Counter(machine_and_environment(file) for file in files)
     (chosen, _), *rest = places.most_common()
-    files = sorted(
-        (file for file in files if machine_and_environment(file) == chosen),
-        key=lambda file: (file["date"], file["commit_hash"]),
+    files = in_order_of_history(
+        [file for file in files if machine_and_environment(file) == chosen], repo or folder
     )
-    tags = tags_of(repo) if repo else {}
+    tags = tags_of(repo or folder)
     commits = [
         Commit(
             file["commit_hash"],
@@ -133,15 +134,46 @@ def machine_and_environment(file: Mapping[str, Any]) -> tuple[str, str]:
     return file["params"]["machine"], file["env_name"]
 
 
+def in_order_of_history(files: Sequence[dict[str, Any]], repo: Path) -> list[dict[str, Any]]:
+    """Return result files with parents before children, and otherwise by date.
+
+    Dates alone do not suffice: commits of one second have equal dates, and a rebased or imported commit
+    may be older than its parent.
+    """
+    by_date = sorted(files, key=lambda file: (file["date"], file["commit_hash"]))
+    hashes = [file["commit_hash"] for file in by_date]
+    history = lines_of_git(
+        repo, "rev-list", "--reverse", "--date-order", "--ignore-missing", "--stdin", given=hashes
+    )
+    place = {commit: i for i, commit in enumerate(history)}
+    known = iter(
+        sorted(
+            (file for file in by_date if file["commit_hash"] in place),
+            key=lambda file: place[file["commit_hash"]],
+        )
+    )
+    return [next(known) if file["commit_hash"] in place else file for file in by_date]
+
+
+def lines_of_git(repo: Path, *arguments: str, given: Sequence[str] = ()) -> list[str]:
+    """Return the lines that git prints; [] if git fails, as outside of a repository.
+
+    given : lines for git's standard input.
+    """
+    command = ["git", "-C", str(repo), *arguments]
+    text = "".join(f"{line}\n" for line in given)
+    try:
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return []
+    return done.stdout.splitlines()
+
+
 def tags_of(repo: Path) -> dict[str, str]:
     """Return a dict from the hash of each tagged commit to its newest tag; empty if git fails."""
     form = "--format=%(if)%(*objectname)%(then)%(*objectname)%(else)%(objectname)%(end) %(refname:short)"
-    command = ["git", "-C", str(repo), "for-each-ref", "--sort=creatordate", form, "refs/tags"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return {}
-    return dict(line.split(" ", 1) for line in done.stdout.splitlines())
+    lines = lines_of_git(repo, "for-each-ref", "--sort=creatordate", form, "refs/tags")
+    return dict(line.split(" ", 1) for line in lines)
 
 
 def series_of(

@@ -1,6 +1,7 @@
-"""A user's program, in which ``mypy --strict`` and pyright with default settings find no error.
+"""A program that uses the whole namespace, in which ``mypy --strict`` and pyright find no error.
 
-``tests/test_typing.py`` runs both over this file, from outside the repository, and then runs it.
+``tests/project/test_typing.py`` runs both over the files of this folder, from outside the repository,
+and then runs the files.
 """
 
 from __future__ import annotations
