@@ -13,6 +13,7 @@ import reprlib
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from inspect import CO_OPTIMIZED
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
@@ -355,10 +356,13 @@ def variables_in_frames() -> dict[int, Any]:
     frame: Any = sys._getframe(1)
     last = user_frame()
     while frame is not None:
-        for value in [*frame.f_locals.values()]:
+        names = frame.f_locals
+        for value in [*names.values()]:
             for one in value[:64] if type(value) in (list, tuple) else (value,):
                 if getattr(type(one), "_has_state", False) is True:
                     found[id(one._data)] = one
+        if type(names) is dict and frame.f_code.co_flags & CO_OPTIMIZED:
+            names.clear()  # a copy of the local variables, which would keep the caught error alive
         frame = None if frame is last else frame.f_back
     return found
 

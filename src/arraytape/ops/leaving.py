@@ -19,6 +19,7 @@ from .._array.array import SCALAR, Array, wrap
 from .._array.exits import leave_tapes
 from .._array.views import current, export, keep_data, peek, pin
 from .._record.mode_stack import MODES, notify_exported
+from .._record.stack import recorders
 from .._storage.storage import storage_of
 from .._util.array_types import RawArray
 from .._util.attach import attach
@@ -386,7 +387,7 @@ def representation(x: Array) -> str:
     str
         The text.
     """
-    leave_tapes(x, "repr()")
+    leave_as_text(x, "repr()")
     value_id, data = current(x)
     if storage_of(data).many:  # batched data, under vmap
         body = repr(data)
@@ -409,6 +410,15 @@ def html_of_array(x: Array) -> str:
     return facts_table("Array", facts, text(x))
 
 
+def leave_as_text(x: Array, how: str) -> None:
+    """Record that the value leaves as text, unless x is a Variable that nothing read so far.
+
+    To show a Variable is no read of it, which would make tapes watch it.
+    """
+    if type(x) is Array or any(x._value_id in recorder.followed for recorder in recorders()):
+        leave_tapes(x, how)
+
+
 def formatted(x: Array, spec: str) -> str:
     """Format the value of an array of shape (), or the text of another array: ``format(x, spec)``.
 
@@ -422,7 +432,7 @@ def formatted(x: Array, spec: str) -> str:
     str
         The text.
     """
-    leave_tapes(x, "format()")
+    leave_as_text(x, "format()")
     data = host(x)
     if not data.shape:
         return format(data[()], spec)
@@ -444,7 +454,7 @@ def text(x: Array) -> str:
     str
         The text.
     """
-    leave_tapes(x, "str()")
+    leave_as_text(x, "str()")
     return repr(x) if storage_of(x._data).many else str(host(x))
 
 
