@@ -5,6 +5,9 @@ MINUTES ?= 60
 TESTS ?= tests
 BASE ?= HEAD^
 BIN := .venv/bin
+CUPY ?= 14.2.0
+ON_CUPY = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 build/cupy-$(CUPY)/rig -m pytest -q -n auto --maxprocesses=4
+ABOUT_CUPY := tests/storage/test_cupy_on_a_gpu.py tests/storage/test_cupy_launches.py tests/replay/test_on_device.py
 PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # SciPy and scikit-learn read this when they are imported.
@@ -20,7 +23,7 @@ QUICK := tests/tape tests/record tests/array tests/define tests/functional tests
 	$(patsubst %,--deselect=tests/ops/test_rules.py::test_%,complex_derivative float32 following no_result strided the_three)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test nightly lint newest lowest numpy scipy sklearn interop libraries soak bench bench-check dashboard ratios pages smoke docs dist fresh clean
+.PHONY: help demo quick test cupy nightly lint newest lowest numpy scipy sklearn interop libraries soak bench bench-check dashboard ratios pages smoke docs dist fresh clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -32,8 +35,14 @@ demo: .venv/.demo  ## Differentiate scikit-learn; plot in build/differentiate_sk
 quick: .venv/.dev  ## Run the tests of tapes, recorders, writes, transformations and rules: 20 seconds
 	$(PARALLEL) -m "not slow and not nightly" $(QUICK)
 
-test: lint  ## Run the linters and type checker, then the tests but for those marked nightly
+test: lint  ## Run the linters and type checker, then the tests but for those marked nightly; CuPy's own if `make cupy` has run
 	$(PARALLEL)
+	@test ! -x build/cupy-$(CUPY)/rig || $(ON_CUPY) $(ABOUT_CUPY)
+
+cupy:  ## Run the tests for any storage on CuPy, without a GPU, in an environment of its own (CUPY=13.4.1; see tools/cupy_rig)
+	$(PYTHON) tools/cupy_rig/make_rig.py build/cupy-$(CUPY) $(CUPY) --project .
+	$(ON_CUPY) $(ABOUT_CUPY)
+	$(ON_CUPY) --storage cupy -m any_storage $$(grep -rl --include='test_*.py' any_storage tests)
 
 nightly: .venv/.dev  ## Run all tests (TESTS="tests/tape ..."), those marked nightly included
 	$(PARALLEL) -m "" $(TESTS)

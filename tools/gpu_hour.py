@@ -7,7 +7,10 @@ they are installed.  The folder OUT gets ``page.md``, for docs/howto/benchmarks.
 
 Times are medians of at least 20 calls after 5 calls to warm up; a call ends when the device is done.
 Each library computes the same step in the same precision on the same data.  A captured step is one CUDA
-graph of the eager step with ``nan="keep"``.
+graph of the eager step with ``nan="keep"``.  ``xp.function`` replays the eager step.
+
+A rehearsal without a GPU runs in an environment of tools/cupy_rig, with GPU_HOUR_SMALL=30 in the
+environment, which divides the lengths of the data.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import functools
+import importlib.util
 import inspect
 import os
 import platform
@@ -112,6 +116,16 @@ def tape_step(name: str, nan: str) -> Step:
     return step
 
 
+def function_step(name: str) -> Step:
+    """Return a call of the step as a function that is replayed; print how it runs."""
+    traced = xp.function(tape_step(name, "guard"))
+    for _ in range(3):
+        traced()
+    how = [plan.run.explain() for plan in traced.plans()]
+    print(f"{name}: {how[0] if how else traced.explain()}", flush=True)
+    return traced
+
+
 def raw(results: Any) -> list[Any]:
     """Return the CuPy arrays of results."""
     return [getattr(x, "_data", x) for x in results]
@@ -181,6 +195,7 @@ def jax_step(name: str) -> Step:
 WAYS: dict[str, Callable[[str], Step]] = {
     "eager": lambda name: tape_step(name, "guard"),
     'nan="keep"': lambda name: tape_step(name, "keep"),
+    "xp.function": function_step,
     "captured": captured_step,
     "PyTorch": torch_step,
     "jax.jit": jax_step,
@@ -255,9 +270,7 @@ def times() -> Iterator[str]:
 
 
 def launches() -> Iterator[str]:
-    """Yield lines with the numbers of kernels and copies in small calls, by PyTorch's profiler."""
-    from torch.profiler import ProfilerActivity, profile
-
+    """Yield lines with the numbers of kernels and copies in small calls."""
     x = xp.asarray(uniform(3, 3) + 3.0 * np.eye(3, dtype=np.float32), device="cuda:0")
     index = xp.asarray([2, 0, 2], device="cuda:0")
 
@@ -288,17 +301,31 @@ def launches() -> Iterator[str]:
     for name, call in calls.items():
         call()
         wait()
-        with profile(activities=[ProfilerActivity.CUDA]) as seen:
+        yield f"| {name} | {' | '.join(map(str, counts_of(call)))} |"
+
+
+def counts_of(call: Step) -> tuple[int, int, int]:
+    """Return the numbers of kernels, copies to the host and copies to the device in a call.
+
+    They are counted by the driver of a rig, or else by PyTorch's profiler.
+    """
+    if importlib.util.find_spec("rigcount"):
+        from rigcount import counted
+
+        with counted() as counts:
             call()
-            wait()
-        names = [event.name for event in seen.events()]
-        kernels = [
-            n
-            for n in names
-            if not n.startswith(("Memcpy", "Memset", "cuda", "cuLaunch", "Activity"))
-        ]
-        copies = [sum(n.startswith(f"Memcpy {way}") for n in names) for way in ("DtoH", "HtoD")]
-        yield f"| {name} | {len(kernels)} | {copies[0]} | {copies[1]} |"
+        return counts.launches, counts.d2h, counts.h2d
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CUDA]) as seen:
+        call()
+        wait()
+    names = [event.name for event in seen.events()]
+    others = ("Memcpy", "Memset", "cuda", "cuLaunch", "Activity")
+    to_host, to_device = (
+        sum(name.startswith(f"Memcpy {way}") for name in names) for way in ("DtoH", "HtoD")
+    )
+    return sum(not name.startswith(others) for name in names), to_host, to_device
 
 
 def memory() -> Iterator[str]:
@@ -410,7 +437,7 @@ def tests(out: Path, seconds: float) -> Iterator[str]:
     rest = ["--storage", "cupy", "-m", "any_storage", "--ignore=tests/project", "tests",
             "--continue-on-collection-errors"]  # fmt: skip
     for name, options in (
-        ("device", ["tests/storage/test_cupy_on_a_gpu.py"]),
+        ("device", ["tests/storage/test_cupy_on_a_gpu.py", "tests/replay/test_on_device.py"]),
         ("any_storage", rest),
     ):
         log = out / f"{name}.log"

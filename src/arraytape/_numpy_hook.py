@@ -40,9 +40,9 @@ def load() -> None:
     Threads that call this function at the same time wait for one import, and attach the same functions.
     """
     with LOADING:
-        from ._numpy_api import methods, protocols
+        from ._numpy_api import cupy_ufuncs, methods, protocols
 
-    attach(Array, methods.METHODS | protocols.PROTOCOLS)
+    attach(Array, methods.METHODS | protocols.PROTOCOLS | cupy_ufuncs.PROTOCOLS)
 
 
 class LazyMethod:
@@ -79,12 +79,18 @@ def array_function(
     return vars(Array)["__array_function__"](x, function, types, args, kwargs)
 
 
+def cupy_kernel(x: Array, kernel: Any, *inputs: Any, **options: Any) -> Any:
+    load()
+    return vars(Array)["__cupy_override_elementwise_kernel__"](x, kernel, *inputs, **options)
+
+
 STAND_INS: dict[str, Any] = {
     **{name: LazyMethod(name) for name in METHODS},
     **{name: LazyProperty(name) for name in PROPERTIES},
-    # These two are functions and no LazyMethods: NumPy also reads them on the type, without a call, to
-    # test for the protocol, and such a read must not import ``_numpy_api``.
+    # These are functions and no LazyMethods: NumPy and CuPy also read them on the type, without a call,
+    # to test for the protocol, and such a read must not import ``_numpy_api``.
     "__array_function__": array_function,
     "__array_ufunc__": array_ufunc,
+    "__cupy_override_elementwise_kernel__": cupy_kernel,
 }
 attach(Array, STAND_INS)

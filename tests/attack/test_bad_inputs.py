@@ -44,6 +44,7 @@ WITHOUT = {  # what no call attacks, and why
     "Array.nonzero": NO_ARGUMENTS, "Array.to_numpy": NO_ARGUMENTS, "Array.tolist": NO_ARGUMENTS,
     "GradientTape.in_this_thread": NO_ARGUMENTS, "GradientTape.reset": NO_ARGUMENTS,
     "GradientTape.stop_recording": NO_ARGUMENTS, "GradientTape.watched_variables": NO_ARGUMENTS,
+    "diagnose.check_indices": NO_ARGUMENTS,
     "interop.install": NO_ARGUMENTS + ", and cannot be taken back", "testing.recorded_ops": NO_ARGUMENTS,
     "testing.storages.frozen": NO_ARGUMENTS, "testing.storages.hostile": NO_ARGUMENTS,
     "testing.storages.strict": NO_ARGUMENTS, "testing.xp_backends.available": NO_ARGUMENTS,

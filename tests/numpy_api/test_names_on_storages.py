@@ -80,6 +80,7 @@ def slopes(name, call, arrays):
 @pytest.mark.parametrize("kind", ["default", "strict", "hostile"])
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.every(11)
+@pytest.mark.filterwarnings("ignore:.*depends on values on cuda:arraytape.TapeWarning")
 def test_values_and_slopes_are_those_on_the_cpu(name, device):
     """Compare values, first and second derivatives and replays with those of NumPy's data."""
     call = CALLS[f"np.{name}"][0]

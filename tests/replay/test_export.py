@@ -237,3 +237,25 @@ def test_operands_of_two_dtypes_are_cast_as_numpy_does(name, first, second):
         expected = function(xp.asarray(x, copy=True), xp.asarray(y, copy=True))
     found, _ = function.program.run(strict)(strict.asarray(x), strict.asarray(y))
     near(found, expected)
+
+
+def test_constants_are_converted_once_and_no_result_shares_their_memory(monkeypatch):
+    table = np.asarray([1.0, 2.0])
+    function = xp.function(lambda x: (x * xp.asarray(table), xp.asarray(table)))
+    for _ in range(3):
+        function(xp.asarray([3.0, 4.0]))
+    run, converted = function.program.run(strict), []
+    convert = strict.asarray
+
+    def asarray(value, **options):
+        converted.extend([value] if isinstance(value, np.ndarray) else [])
+        return convert(value, **options)
+
+    x = strict.asarray([3.0, 4.0])
+    monkeypatch.setattr(strict, "asarray", asarray)
+    for _ in range(3):
+        (product, constant), written = run(x)
+        np.testing.assert_array_equal(np.asarray(product), [3.0, 8.0])
+        np.testing.assert_array_equal(np.asarray(constant), table)
+        constant[...] = 9.0
+    assert (converted, written) == ([], {})

@@ -63,8 +63,7 @@ def graphs(cupy, monkeypatch):
     capture = DeviceProgram.captured
 
     def captured(self, stream):
-        capture(self, stream)
-        return CallsAgain(self)
+        return None if capture(self, stream) is None else CallsAgain(self)
 
     monkeypatch.setattr(DeviceProgram, "captured", captured)
 
@@ -82,9 +81,14 @@ def on_device(values):
 
 
 def in_graph(step):
-    """Assert that all programs of a function are graphs, and return the function's counts."""
+    """Assert that all programs of a function are graphs, and return the function's counts.
+
+    CuPy 13 and 14 refuse to capture a matrix product; its program may be no graph for this reason.
+    """
     assert step.traces
-    assert all(plan.run.graph is not None for plan in step.plans()), step.explain()
+    for plan in step.plans():
+        refused = "calling cuBLAS API during stream capture" in plan.run.why
+        assert plan.run.graph is not None or refused, step.explain()
     return step.counts
 
 
@@ -345,9 +349,10 @@ def test_an_exception_while_a_graph_is_captured_ends_the_capture(cupy, monkeypat
             step(on_device([1.0]))
     else:
         assert float(step(on_device([1.0]))[0]) == 3.0
-        assert "cannot capture" in str(warned[0].message)
+        assert "CuPy cannot capture it (while it captures)" in step.explain()
     assert len(streams) == 1
     assert not streams[0].is_capturing()
+    assert warned == []
     monkeypatch.undo()
     assert [float(step(on_device([float(i)]))[0]) for i in range(3)] == [1.0, 3.0, 5.0]
 
@@ -524,19 +529,37 @@ def test_cupys_error_state_is_compared(graphs, cupy):
             step(x * 0.0)
 
 
-def test_a_program_that_waits_for_the_device_runs_eagerly(cupy, monkeypatch, warned):
+REFUSED = {
+    "a wait for the device": lambda cupy, x: x.get(),
+    "a call of cuBLAS": lambda cupy, x: refuse("calling cuBLAS API during stream capture"),
+}
+
+
+def refuse(why):
+    """Raise the error with which CuPy 13 and 14 refuse calls of cuBLAS while a stream captures."""
+    raise NotImplementedError(why)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_calls_that_cupy_cannot_capture_are_made_one_by_one(cupy, monkeypatch, warned, name):
     def failing(self):
         if cupy.cuda.get_current_stream().is_capturing():
-            self.inputs.arrays[0].get()  # CuPy refuses
+            REFUSED[name](cupy, self.inputs.arrays[0])
         return compute(self)
 
     compute = DeviceProgram.compute
     monkeypatch.setattr(DeviceProgram, "compute", failing)
-    step = xp.function(lambda x: x * 2.0)
-    for i in range(4):
-        assert float(step(on_device([float(i)]))[0]) == 2.0 * i
-    assert step.counts == {"traced": 2, "replayed": 0, "eager": 2}
-    assert "CuPy cannot capture it" in step.explain()
+    eager, replayed = Network(DEVICE), Network(DEVICE)
+    step = xp.function(replayed.step)
+    for x, y in batches(6):
+        assert float(step(on_device(x), on_device(y))) == float(
+            eager.step(on_device(x), on_device(y))
+        )
+    for a, b in zip(replayed.values(), eager.values(), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert step.counts == {"traced": 3, "replayed": 3, "eager": 0}
+    assert "not a CUDA graph: CuPy cannot capture it" in step.explain()
+    assert warned == []
 
 
 def test_callbacks_get_new_values(graphs):

@@ -6,6 +6,7 @@ import pytest
 import arraytape as xp
 from arraytape import GradientTape, Variable, optimizers
 
+cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
 rigcount = pytest.importorskip("rigcount", reason="nothing counts launches: this is no rig of CuPy")
 pytestmark = pytest.mark.any_storage
 DEVICE = "cuda:0"
@@ -45,6 +46,7 @@ PROGRAMS = {  # function, sources, most launches of the function and its gradien
     "det": (xp.linalg.det, [M], 12),
     "slogdet": (lambda m: xp.linalg.slogdet(m).logabsdet, [M], 15),
 }
+MORE_ON_CUPY_13 = {"logsumexp": 1, "max": 1, "slogdet": 3}  # its where copies the mask
 
 
 def counts_of(function):
@@ -58,6 +60,8 @@ def counts_of(function):
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_gradient_keeps_to_its_launches_and_waits_once(program):
     f, sources, most = PROGRAMS[program]
+    if int(cupy.__version__.partition(".")[0]) < 14:
+        most += MORE_ON_CUPY_13.get(program, 0)
 
     def run():
         with GradientTape() as tape:

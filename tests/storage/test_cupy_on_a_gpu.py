@@ -7,6 +7,8 @@ import pytest
 
 import arraytape as xp
 from arraytape import GradientTape
+from arraytape._numpy_api.cupy_ufuncs import op_of_kernel
+from arraytape._numpy_api.protocols import UFUNCS
 from helpers.gpu_programs import PROGRAMS, added_twice, both, near
 
 
@@ -82,3 +84,101 @@ def test_a_gpus_arrays_work_on_the_left_and_by_dlpack(real):
     near(xp.from_dlpack(data), [1.0, 2.0])
     near(real.from_dlpack(x).get(), [3.0, 4.0])
     assert operator.index(xp.asarray(3, device="cuda:0")) == 3
+
+
+def test_ufuncs_of_cupy_are_recorded(real):
+    import cupyx.scipy.special
+
+    special = cupyx.scipy.special
+    x, data = xp.asarray([0.5, 1.5], device="cuda:0"), real.asarray([3.0, 4.0])
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = real.exp(x) * special.gammaln(x) + real.hypot(data, x) - special.xlogy(data, x)
+    host = xp.asarray([0.5, 1.5])
+    with GradientTape() as on_host:
+        on_host.watch(host)
+        z = xp.exp(host) * xp.special.gammaln(host) + xp.hypot(xp.asarray([3.0, 4.0]), host)
+        z = z - xp.special.xlogy(xp.asarray([3.0, 4.0]), host)
+    near(y, np.asarray(z))
+    near(tape.gradient(y, x), np.asarray(on_host.gradient(z, host)))
+
+
+def test_each_ufunc_of_cupy_with_a_name_of_ours_has_an_op(real):
+    import cupyx.scipy.special
+
+    numpys = {ufunc.__name__ for ufunc in UFUNCS}
+    for home, ours in ((real, numpys), (cupyx.scipy.special, {*xp.special.__all__})):
+        found = {name: f for name, f in vars(home).items() if type(f) is real.ufunc}
+        assert len(found) > 80
+        assert [name for name in ours & {*found} if op_of_kernel(found[name]) is None] == []
+        assert len(ours & {*found}) > 80
+
+
+def test_kernels_of_cupy_without_an_op_are_refused(real):
+    x, data = xp.asarray([1.0, 2.0], device="cuda:0"), real.asarray([3.0, 4.0])
+    square = real.ElementwiseKernel("T x", "T y", "y = x * x", "square_of_mine")
+    with pytest.raises(TypeError, match="kernel square_of_mine, or make an op"):
+        square(x)
+    op = xp.define_op("square_of_mine", lambda x: square(x))
+    near(op(x), [1.0, 4.0])
+    with pytest.raises(TypeError, match="cannot be written into an array of CuPy"):
+        data += x
+    with pytest.raises(TypeError, match="cannot be written into an array of CuPy"):
+        real.multiply(data, x, out=data)
+    near(xp.asarray(data), [3.0, 4.0])
+
+
+@pytest.mark.parametrize("other", [np.asarray([1.0, 2.0]), xp.asarray([1.0, 2.0])])
+def test_data_of_the_host_next_to_a_gpus_is_refused_with_the_way_out(real, other):
+    x = xp.asarray([3.0, 4.0], device="cuda:0")
+    for call in (lambda: x * other, lambda: other * x, lambda: xp.concat([x, other])):
+        with pytest.raises(
+            TypeError, match=r"asarray\(.*, device='cuda:0'\).* on cuda:0"
+        ) as caught:
+            call()
+        assert "<CUDA" not in str(caught.value)
+    near(x * xp.asarray(other, device="cuda:0"), [3.0, 8.0])
+    near(x * 2 + np.float64(1.0), [7.0, 9.0])
+    with pytest.raises(
+        ValueError, match=r"float64\(2,\) on cuda:0, x2: Array float64\(3,\) on cuda:0"
+    ):
+        x + xp.zeros(3, device="cuda:0")
+
+
+OUT_OF_RANGE = {  # program of an array of shape (3, 2) and an index; the axis of the index
+    "x[i]": (lambda x, i: x[i], 0),
+    "x[..., i]": (lambda x, i: x[..., i], 1),
+    "x[None, :, i]": (lambda x, i: x[None, :, i], 1),
+    "x[mask, i]": (lambda x, i: x[xp.asarray([True, False, True], device="cuda:0"), i], 1),
+    "x[i] = 1": (lambda x, i: x.__setitem__(i, 1.0), 0),
+    "x[i] += 1": (lambda x, i: x.__setitem__(i, x[i] + 1.0), 0),
+    "take": (lambda x, i: xp.take(x, i, axis=1), 1),
+    "take from the end": (lambda x, i: xp.take(x, i, axis=-2), 0),
+    "take_along_axis": (lambda x, i: xp.take_along_axis(x, xp.stack([i, i, i]), axis=1), 1),
+    "scatter_add": (lambda x, i: xp.scatter_add(x[:2], (3, 2), i), 0),
+}
+
+
+@pytest.mark.parametrize("name", OUT_OF_RANGE)
+def test_indices_out_of_range_are_found_in_a_block_of_check_indices(real, name):
+    f, axis = OUT_OF_RANGE[name]
+    x = xp.asarray(np.arange(6.0).reshape(3, 2), device="cuda:0")
+    size = x.shape[axis]
+    with xp.diagnose.check_indices():
+        for good in ([0, size - 1], [-size, 1]):
+            f(x * 1.0, xp.asarray(good, device="cuda:0"))
+        for wrong, index in (([0, size], size), ([-size - 1, 0], -size - 1)):
+            text = f"index {index} is out of bounds for axis {axis} with size {size}"
+            with pytest.raises(IndexError, match=text):
+                f(x * 1.0, xp.asarray(wrong, device="cuda:0"))
+    f(x * 1.0, xp.asarray([0, size], device="cuda:0"))  # outside the block CuPy wraps it around
+
+
+@pytest.mark.parametrize("name", ["inv", "cholesky", "solve"])
+def test_a_singular_matrix_raises_where_cupy_is_asked_to(real, name):
+    import cupyx
+
+    x = xp.zeros((2, 2), device="cuda:0")
+    arguments = (x, x) if name == "solve" else (x,)
+    with cupyx.errstate(linalg="raise"), pytest.raises(np.linalg.LinAlgError):
+        getattr(xp.linalg, name)(*arguments)

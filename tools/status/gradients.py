@@ -7,8 +7,11 @@ matrices.  If this gives no status, the name needs an entry in these tables, or 
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import ModuleType
 from typing import Any, NamedTuple
+from unittest import mock
 
 import numpy as np
 
@@ -63,10 +66,30 @@ CALLS = {
     "squeeze": call(lambda x: xp.squeeze(x, axis=0), (1, 3)),
     "tile": call(lambda x: xp.tile(x, (2, 1))),
 }
+
+
+class KernelOfCuPy:
+    """A stand-in for a ufunc of CuPy with one argument."""
+
+    nin = 1
+
+    def __init__(self, name: str) -> None:
+        self.name = f"cupy_{name}"
+
+
+def call_kernel_of_cupy(name: str, x: xp.Array) -> Any:
+    """Call the method of x that CuPy calls for its ufunc ``name``, also where CuPy is not installed."""
+    kernel, cupy = KernelOfCuPy(name), ModuleType("cupy")
+    setattr(cupy, name, kernel)
+    with mock.patch.dict(sys.modules, {"cupy": cupy}):
+        return x.__cupy_override_elementwise_kernel__(kernel, x)
+
+
 # Calls of Array members that need further arguments.
 MEMBER_CALLS = {
     "__array_function__": call(lambda x: np.sum(x)),
     "__array_ufunc__": call(lambda x: np.exp(x)),
+    "__cupy_override_elementwise_kernel__": call(lambda x: call_kernel_of_cupy("exp", x)),
     "__getitem__": call(lambda x: x[[0, 2], 1:]),
     "__setitem__": call(lambda x, value: written(x, value), (3, 3), (3,)),
     "astype": call(lambda x: x.astype(xp.float32)),

@@ -310,14 +310,17 @@ def check_devices(name: str, names: Sequence[str], data: dict[int, Any]) -> None
     if len(set(homes.values())) <= 1:
         return
     one_sequence = len(names) == 1  # the parameter ``arrays`` of concat, for example
+    called = {i: f"{names[0]}[{i}]" if one_sequence else names[i] for i in homes}
+    devices = {i: STORAGES[type(data[i])].device(data[i]) for i in homes}
+    target = next((device for device in devices.values() if device != "cpu"), "cpu")
+    moved = next((called[i] for i in homes if devices[i] != target), called[min(homes)])
     where = "; ".join(
-        f"{f'{names[0]}[{i}]' if one_sequence else names[i]} is "
-        f"{describe(data[i])} ({home.name}, {STORAGES[type(data[i])].device(data[i])})"
+        f"{called[i]} is {describe(data[i])} ({home.name}, {devices[i]})"
         for i, home in homes.items()
     )
     raise TypeError(
-        f"{name}: the arguments sit on different devices [at {user_line()}]: {where}. Move one "
-        "of them with to_device or asarray(..., device=...)"
+        f"{name}: move {moved} with asarray({moved}, device={target!r}): the arguments are on different "
+        f"devices [at {user_line()}]: {where}"
     )
 
 

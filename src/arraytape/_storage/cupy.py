@@ -1,9 +1,9 @@
 """The storage of CuPy's arrays; CuPy is imported when a CUDA device or CuPy's data is first used.
 
-Devices are called "cuda:0", "cuda:1" and so on; "cuda" and CuPy's own Device objects are accepted, too.
-CuPy differs from NumPy for wrong arguments, since the GPU cannot raise errors.  An index out of range
-wraps around, and a singular matrix gives undefined values, unless ``cupyx.errstate(linalg="raise")`` is
-set.
+Devices are called "cuda:0", "cuda:1"...; "cuda" and CuPy's own Device objects are accepted too.
+In two respects CuPy differs from NumPy: an index out of range wraps around, and a singular matrix gives
+undefined values.  ``diagnose.check_indices()`` finds the former.  ``cupyx.errstate(linalg="raise")``
+makes CuPy raise LinAlgError for the latter.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .._util.blocks import Quiet
 from .cupy_kernels import CuPyKernels, Fused
 from .special import CuPySpecial, Special
 from .standard import Axis, Standard
-from .storage import HERE, MAKING, ON_DEMAND, Storage
+from .storage import CHECKED_INDICES, HERE, MAKING, ON_DEMAND, Storage
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -36,6 +36,32 @@ SINCE_14 = ("linalg.eig", "linalg.eigvals")  # not in CuPy 13
 def is_real_operand(x: RawArray) -> bool:
     """Return True if data or a Python scalar is real floating point."""
     return x.dtype.kind == "f" if hasattr(x, "dtype") else isinstance(x, float)
+
+
+def check_key(cupy: ModuleType, key: Index, shape: Sequence[int]) -> None:
+    """Raise IndexError if an index array in a key is out of range, for which CuPy has no error.
+
+    Copy the least and the greatest index to the host, and so wait for the device.
+    """
+    parts = key if type(key) is tuple else (key,)
+    axis, left = 0, len(shape) - sum(map(axes_of_part, parts))
+    for part in parts:
+        if getattr(part, "size", 0) and part.dtype.kind in "iu":
+            least, greatest = (int(end(part)) for end in (cupy.min, cupy.max))
+            if least < -shape[axis] or greatest >= shape[axis]:
+                wrong = greatest if greatest >= shape[axis] else least
+                raise IndexError(
+                    f"index {wrong} is out of bounds for axis {axis} with size {shape[axis]}"
+                )
+        axis += left if part is Ellipsis else axes_of_part(part)
+
+
+def axes_of_part(part: Any) -> int:
+    """Return the number of axes that a part of a key selects from; 0 for an Ellipsis."""
+    if part is None or part is Ellipsis:
+        return 0
+    mask = getattr(part, "dtype", None) == np.bool_
+    return int(part.ndim) if mask else 1
 
 
 class CuPyNamespace(Standard):
@@ -62,6 +88,19 @@ class CuPyNamespace(Standard):
         else:
             self.cupy.add.at(x, key, value)
         return x
+
+    def take(self, x: RawArray, indices: Any, /, *, axis: int | None = None) -> Any:
+        self.check_taken(x, indices, axis)
+        return super().take(x, indices, axis=axis)
+
+    def take_along_axis(self, x: RawArray, indices: Any, /, *, axis: int = -1) -> Any:
+        self.check_taken(x, indices, axis)
+        return self.base.take_along_axis(x, indices, axis=axis)
+
+    def check_taken(self, x: RawArray, indices: Any, axis: int | None) -> None:
+        if CHECKED_INDICES.get() and x.shape:
+            before = (slice(None),) * ((axis or 0) % x.ndim)
+            check_key(self.cupy, (*before, indices), x.shape)
 
     def clip(
         self, x: RawArray, /, min: RawOperand | None = None, max: RawOperand | None = None
@@ -468,6 +507,13 @@ class CuPyStorage(Storage):
 
     def take_written(self, data: Any, key: Any, lost: Any) -> Any:
         return self.kernels.take_written(data, key, lost) if self.is_index(key) else None
+
+    def key(self, key: Index, data: Any) -> Any:
+        key = super().key(key, data)
+        if CHECKED_INDICES.get():
+            with data.device:
+                check_key(self.cupy, key, data.shape)
+        return key
 
     def is_index(self, key: Any) -> bool:
         """Return True if a key is one CuPy array of integers, so that it selects rows."""

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .._util.decision_log import log_decision
+from .._util.errors import user_line
 
 TYPES = "ABCDEFGHIJKLMNOP"  # CuPy's placeholders for dtypes are single capitals
 MOST_PARTS = len(TYPES)  # arrays that one launch checks for NaN
@@ -151,11 +152,16 @@ class CuPyKernels:
         """Return True if one of the arrays, all on the current device, holds a NaN.
 
         There is one launch for 16 arrays, and one copy to the host.  Threads may set the flag at once,
-        because all of them write the same value.
+        because all of them write the same value.  While a stream captures, the flag has no value.
         """
         parts = [part for part in parts if part.size]
         if not parts:
             return False
+        if self.cupy.cuda.get_current_stream().is_capturing():
+            raise RuntimeError(
+                "pass nan='keep' to gradient, or use xp.function in place of a capture: a check for NaN "
+                f"copies its result to the host, and the stream captures [at {user_line()}]"
+            )
         flag = self.cupy.zeros(1, dtype=bool)
         for start in range(0, len(parts), MOST_PARTS):
             some = parts[start : start + MOST_PARTS]

@@ -30,6 +30,8 @@ HERE: AbstractContextManager[Any] = nullcontext()
 # While ``replay`` traces a function: the storage that creates new data in place of NumPy's storage, so
 # that the creation enters the trace.  Otherwise None.
 MAKING: ContextVar[Storage | None] = ContextVar("arraytape making", default=None)
+# True in a block of ``diagnose.check_indices``: index arrays on a device are compared with the shape.
+CHECKED_INDICES: ContextVar[bool] = ContextVar("arraytape checked indices", default=False)
 
 # For each setting that changes results, such as an interop context, a function that returns its current
 # state.  A traced program may be replayed only where all these states equal those of the trace.

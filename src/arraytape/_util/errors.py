@@ -237,7 +237,11 @@ def stacklevel() -> int:
 
 def layout_text(value: HasLayout) -> str:
     """Return dtype and shape as text, such as ``float64(3, 4)``; add the device unless it is the CPU."""
-    shape, device = value.shape, str(getattr(value, "device", "cpu"))
+    shape = value.shape
+    device: Any = getattr(value, "device", "cpu")
+    # A device of CuPy has a number, and no name.
+    of_cupy = type(device).__module__.partition(".")[0] == "cupy"
+    device = f"cuda:{device.id}" if of_cupy else str(device)
     dims = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
     return f"{value.dtype}({dims})" + (f" on {device}" if device != "cpu" else "")
 

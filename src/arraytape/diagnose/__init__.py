@@ -4,8 +4,8 @@
 
 ``explain`` returns one paragraph on why a gradient is None, zero or NaN.  ``lines`` notes the source
 line of each op, so that ``explain`` can name the line.  ``nans`` finds the op that made the first NaN
-or infinity.  ``graph`` draws what a tape recorded.  ``on_gradient``, ``saved_data`` and ``save_on_disk``
-are hooks into the backward pass.
+or infinity.  ``check_indices`` finds indices out of range on a GPU.  ``graph`` draws what a tape
+recorded.  ``on_gradient``, ``saved_data`` and ``save_on_disk`` are hooks into the backward pass.
 
 >>> import arraytape as xp
 >>> x = xp.asarray([1.5, 2.5])
@@ -26,10 +26,12 @@ from .drawing import graph
 from .explanation import explain
 from .first_nan import nans
 from .hooks import on_gradient, save_on_disk, saved_data
+from .index_checks import check_indices
 from .line_recorder import lines
 
 __all__ = [
     "NonFiniteError",
+    "check_indices",
     "explain",
     "graph",
     "lines",

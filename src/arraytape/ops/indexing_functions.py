@@ -161,8 +161,8 @@ def scatter_add(x: Array, /, shape: tuple[int, ...], key: Index) -> Array:
     if axis_ids_of((raw,)):
         x = with_hidden_axes(x, raw)
     else:
-        raw = raw if basic else storage_of(data).key(raw, data)
         result = storage_of(data).xp.zeros(shape, dtype=data.dtype, device=data.device)
+        raw = raw if basic else storage_of(data).key(raw, result)
         if (part := result[raw].shape) != data.shape:
             raise ValueError(
                 f"scatter_add: give x the shape {part} of result[key], got {describe(x)} "

@@ -7,6 +7,7 @@ arrays.  ``Over`` adds the functions that programs call, but that the standard d
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -45,7 +46,24 @@ class Over(Standard):
     """The functions on bare arrays that programs call, computed by another array API namespace.
 
     base : that namespace.
+    kept : id of a NumPy array of the program -> the array in the namespace.
     """
+
+    def __init__(self, base: Namespace) -> None:
+        super().__init__(base)
+        self.kept: dict[int, Any] = {}
+
+    def keep(self, value: Any) -> None:
+        """Convert the NumPy arrays in a constant or an argument once, for all calls of the program.
+
+        An array that the namespace does not accept raises its error in a call.
+        """
+        if type(value) is tuple or type(value) is list:
+            for part in value:
+                self.keep(part)
+        elif isinstance(value, np.ndarray | np.generic):
+            with suppress(AttributeError, NotImplementedError, TypeError, ValueError):
+                self.kept[id(value)] = self.argument(value)
 
     def is_complex(self, x: RawArray) -> bool:
         return bool(self.base.isdtype(x.dtype, "complex floating"))
@@ -120,6 +138,8 @@ class Over(Standard):
             isinstance(value, type) and issubclass(value, np.generic)
         ):
             return self.dtype(value)
+        if id(value) in self.kept:
+            return self.kept[id(value)]
         if isinstance(value, np.generic | np.ndarray):
             return self.base.asarray(np.asarray(value), dtype=self.dtype(value.dtype))
         return value
@@ -181,6 +201,8 @@ class Export:
             Whether the function checks the values on which the program depends, as replays do.  A
             compiler such as ``jax.jit`` may not allow that.
 
+        Constants of the program are copied to the namespace's default device here, not in each call.
+
         Returns
         -------
         Callable
@@ -197,6 +219,10 @@ class Export:
             At a call, with check=True, when a value that the function read differs from the traced call.
         """
         over = Over(namespace)
+        for node in self.program.nodes:
+            over.keep(
+                [node.value] if node.op == CONSTANT else [*node.args, *node.keywords.values()]
+            )
 
         def program(*args: Any) -> Any:
             leaves = [*argument_leaves(args)]
@@ -255,8 +281,8 @@ class Export:
         known : node -> value.  Raise NotImplementedError if the namespace lacks the function or refuses
             the arguments.
         """
-        if node.op == CONSTANT:
-            return over.argument(node.value)
+        if node.op == CONSTANT:  # copied, because a result may share memory with the constant
+            return over.base.asarray(over.argument(node.value), copy=True)
         if node.op in SAME:
             return known[node.args[0]]
         try:

@@ -126,7 +126,7 @@ class Plan:
 class DevicePlan(Plan):
     """A plan whose program runs on a device, and some calls of it on the host.
 
-    Raise NotOnDevice if the calls on the device cannot be captured as a CUDA graph.
+    Raise NotOnDevice if the part on the device needs data of the host.
     """
 
     def __init__(self, call: Call, name: str) -> None:

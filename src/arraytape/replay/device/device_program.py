@@ -6,7 +6,8 @@ for any data, and no call overwrites what an earlier one has returned.  Memory i
 pool that nothing else uses, as long as the graph exists.
 
 The graph is launched when it is made, and its results are compared with those of the calls.  If they
-differ, the calls are made one by one instead, which is slower but right.
+differ, or if CuPy cannot capture the calls, the calls are made one by one, which is slower but right.
+CuPy 13 and 14 cannot capture calls of cuBLAS and cuSOLVER, such as matrix products.
 """
 
 from __future__ import annotations
@@ -47,10 +48,10 @@ class DeviceProgram:
     compiled = False  # as machine code
 
     def __init__(self, program: Program, device: str, name: str, data: Sequence[Any]) -> None:
-        """Capture the program.
+        """Capture the program, if CuPy can.
 
-        Raise NotOnDevice if the calls wait for the device, or copy from or to the host.
-        data : the data of the inputs in a traced call, for the warm-up.
+        data : the data of the inputs in a traced call, for the warm-up.  Raise NotOnDevice if a call on
+        the device needs data of the host.
         """
         import cupy
 
@@ -118,7 +119,9 @@ class DeviceProgram:
             expected = [x.copy() for x in self.static_results()]
             self.results = ()
             graph = self.captured(stream)
-            if all(self.graph_repeats(graph, expected, number) for number in OVERWRITTEN):
+            if graph is None:
+                self.results = ()
+            elif all(self.graph_repeats(graph, expected, number) for number in OVERWRITTEN):
                 self.graph = graph
             else:
                 self.why = "a launch of the graph gave other values"
@@ -126,7 +129,10 @@ class DeviceProgram:
             stream.synchronize()
 
     def captured(self, stream: Any) -> Any:
-        """Return a graph of ``compute``; set ``results`` to its static results."""
+        """Return a graph of ``compute``, and set ``results`` to its static results.
+
+        Return None, and set ``why``, if CuPy cannot capture the calls.
+        """
         ended = False
         try:
             stream.begin_capture()
@@ -134,7 +140,8 @@ class DeviceProgram:
             ended = True
             return stream.end_capture()
         except Exception as error:
-            raise NotOnDevice(f"CuPy cannot capture it ({error})") from error
+            self.why = f"CuPy cannot capture it ({error})"
+            return None
         finally:
             if not ended:  # an exception or interrupt stopped the capture
                 with suppress(Exception):

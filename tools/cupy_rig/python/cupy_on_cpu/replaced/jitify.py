@@ -1,0 +1,1 @@
+"""A replacement of cupy.cuda.jitify, which the rig does not use."""
