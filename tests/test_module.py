@@ -165,3 +165,15 @@ def test_set_weights_sets_all_or_none():
     with pytest.raises(ValueError, match="does not fit"):
         model.set_weights([np.ones((4, 2)), np.ones(3)])
     np.testing.assert_array_equal(model.get_weights()[0], before[0])
+
+
+def test_an_attribute_error_inside_of_a_property_keeps_its_message():
+    class Wrong(Module):
+        @property
+        def rate(self):
+            return self.missing_rate
+
+    with pytest.raises(AttributeError, match="'missing_rate'"):
+        Wrong().rate  # noqa: B018
+    assert not hasattr(Wrong(), "fit")
+    assert copy.deepcopy(Wrong()).name == "wrong"

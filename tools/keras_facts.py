@@ -81,6 +81,7 @@ LAYERS = [
     *(layer("Cropping2D", IMAGES, cropping=cropping) for cropping in (1, [2, 1], [[0, 1], [2, 0]])),
     layer("UpSampling2D", IMAGES),
     layer("UpSampling2D", IMAGES, size=[1, 3]),
+    single(layer("UpSampling2D", IMAGES, size=[2, 4], interpolation="bilinear")),
     *(layer("LSTM", SERIES, units=4, **options)
       for options in (*RECURRENT, {"unit_forget_bias": False})),
     *(layer("GRU", SERIES, units=4, reset_after=after, **options)

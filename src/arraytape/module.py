@@ -18,7 +18,7 @@ from ._record.stack import only_recorders
 from ._util import nest
 from ._util.blocks import Profiled
 from ._util.container_kinds import declare_leaf_class
-from ._util.errors import entrance, failure, user_line
+from ._util.errors import entrance, failure, unknown_name, user_line
 from ._util.html import facts_table
 from .variable import AllOrNone, Variable, detached
 
@@ -120,6 +120,15 @@ class Module:
         super().__init_subclass__(**keywords)
         if "call" in vars(cls) and not any("__call__" in vars(base) for base in cls.__mro__):
             cls.__call__ = run_call  # type: ignore[method-assign]
+
+    if not TYPE_CHECKING:  # a type checker would take any name for one that is there
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise AttributeError, with advice for the names of Keras and PyTorch."""
+            if hasattr(type(self), name):  # a property that raised AttributeError: raise that again
+                return object.__getattribute__(self, name)
+            message = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise unknown_name(message, name, self, "Module")
 
     @property
     def name(self) -> str:

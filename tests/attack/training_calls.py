@@ -160,6 +160,8 @@ def enter_layers(call):
     call("nn.Embedding of", lambda e: (nn.Embedding(4, 2, seed=0), [xp.asarray([0, 3])], {}))
     for name in ("elu", "gelu", "hard_sigmoid", "leaky_relu", "linear", "selu", "silu", "swish"):
         call(f"nn.{name}", lambda e, name=name: (getattr(nn, name), [e.x], {}))
+    image = np.ones((3, 4, 1))
+    call("nn.image.resize", lambda e: (nn.image.resize, [xp.asarray(image), (2, 6), "nearest"], {}))
     call("nn.one_hot", lambda e: (nn.one_hot, [[0, 1], 3, -1, xp.float32], {}))
     for name, args in LOSSES.items():
         call(

@@ -87,7 +87,7 @@ def attention(query=IMAGE[0, ...], mask=None):
         (lambda: nn.LeakyReLU(-0.1), ValueError, "negative_slope"),
         (lambda: nn.LSTM(2)(xp.ones(3)), ValueError, "at least 2 axes"),
         (lambda: nn.LSTM(2)(xp.ones((1, 0, 3))), ValueError, "has no times"),
-        (lambda: nn.LSTM(2)(xp.ones((1, 4, 3)), [X]), ValueError, r"must be 2 of shape \(1, 2\)"),
+        (lambda: nn.LSTM(2)(xp.ones((1, 4, 3)), [X]), ValueError, r"a list of 2 of shape \(1, 2\)"),
         (lambda: nn.GRU(2, activation="tan"), ValueError, "no activation 'tan'"),
         (lambda: nn.MultiHeadAttention(0, 2), ValueError, "num_heads must be at least 1"),
         (lambda: attention(xp.ones((1, 2, 3, 4))), ValueError, "batch, times, features"),

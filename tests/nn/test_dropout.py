@@ -118,7 +118,7 @@ def test_under_vmap_all_examples_have_the_same_zeros():
         (lambda: nn.Dropout(-0.1), ValueError, "rate"),
         (lambda: nn.Dropout("a"), TypeError, "rate must be a number, got str"),
         (lambda: nn.Dropout(0.5, seed="a"), TypeError, "seed"),
-        (lambda: nn.Dropout(0.5)(X, training=None), TypeError, "training must be True or False"),
+        (lambda: nn.Dropout(0.5)(X, training="yes"), TypeError, "training must be True or False"),
         (lambda: nn.Dropout(0.5)(X, True, 0.5), TypeError, "key must be an integer"),
         (lambda: nn.Dropout(0.5)(X, True, [1, 2, 3]), TypeError, "Array of one or two"),
         (lambda: nn.Dropout(0.5, (2, 1))(X, True), ValueError, r"noise_shape \(2, 1\)"),

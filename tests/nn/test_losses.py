@@ -72,3 +72,14 @@ def test_mean_squared_error_is_the_mean_of_the_squares():
     check_gradients(
         lambda a: nn.mean_squared_error(xp.asarray([1.0, 2j]), a), [np.asarray([2j, 3])]
     )
+
+
+def test_weights_of_sum_zero_give_the_loss_zero_as_in_keras():
+    loss = nn.losses.MeanSquaredError(reduction="mean_with_sample_weight")
+    labels, x = xp.zeros((2, 2)), xp.asarray([[1.0, 1.0], [3.0, 3.0]])
+    for weights in ([0.0, 0.0], [1.0, -1.0]):
+        with GradientTape() as tape:
+            tape.watch(x)
+            value = loss(labels, x, sample_weight=weights)
+        assert float(value) == 0.0
+        assert np.array_equal(tape.gradient(value, x), np.zeros((2, 2)))

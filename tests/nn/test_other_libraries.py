@@ -112,6 +112,13 @@ def test_classes_of_losses_compute_on_other_libraries_arrays(library, loss):
     np.testing.assert_allclose(float(found), float(expected), rtol=1e-12)
 
 
+@pytest.mark.parametrize("method", ["bilinear", "nearest"])
+def test_images_of_other_libraries(library, method):
+    x = RNG.normal(size=(2, 3, 4, 1))
+    found = nn.image.resize(library(x), (5, 2), method)
+    np.testing.assert_allclose(np.asarray(found), nn.image.resize(x, (5, 2), method), rtol=1e-12)
+
+
 def test_class_numbers_of_other_libraries(library):
     labels = np.array([0, 2, 1])
     np.testing.assert_array_equal(np.asarray(nn.one_hot(library(labels), 3)), np.eye(3)[labels])

@@ -542,7 +542,7 @@ GUARDS = {  # a function that needs it; what takes it out
     "containers": (containers, (call.Call, "note_containers", nothing)),
     "errors": (errors_inside, (trace.Trace, "add_raising_call", nothing)),
     "error states": (error_states_inside, (trace.Trace, "check_settings", nothing)),
-    "recorders": (recorders_around, (function, "watched", nothing)),
+    "recorders": (recorders_around, (function, "ops_may_be_recorded", nothing)),
     "packing": (packing_around, (function, "packing", nothing)),
     "contexts": (contexts_around, *[(module, "AMBIENT", []) for module in (bound_arguments, plan_text)]),
     "Variables": (

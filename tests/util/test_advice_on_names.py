@@ -117,6 +117,9 @@ ROWS = {
         "Model": ("", "found issubclass(found, xp.Module)"),
         "TensorArray": ("", "np.stack(arrays)"),
         **dict.fromkeys(["activations", "layers", "models"], ("", "found found is xp.nn")),
+        "add_n": ("", "np.sum(arrays, axis=0)"),
+        "image": ("", "found found.resize(cube, (6, 6)).shape[-3:-1] == (6, 6)"),
+        "callbacks": None,
         "autodiff": ("x, y", "found isinstance(found, xp.ForwardAccumulator)"),
         "boolean_mask": ("", "x[mask]"),
         "complex": ("", "x + 1j * y"),
@@ -292,6 +295,9 @@ ROWS = {
         **dict.fromkeys(["Input", "InputLayer", "Lambda"]),
         "Multiply": ("", "x * y"),
         "bias_add": ("", "x + v"),
+        "flip_left_right": ("", "np.flip(x, -2)"),
+        "flip_up_down": ("", "np.flip(x, 0)"),
+        "total_variation": ("", "np.abs(np.diff(x, axis=0)).sum() + np.abs(np.diff(x)).sum()"),
         "crelu": ("", "np.maximum(np.concatenate([x, -x], -1), 0)"),
         "embedding_lookup": ("", "x[rows]"),
         "l2_loss": ("", "np.sum(x**2) / 2"),
@@ -307,6 +313,30 @@ ROWS = {
             ("", "losses(labels, logits)"),
         ),
         "top_k": ("", ALTERNATIVES),
+    },
+    "Module": {
+        **dict.fromkeys(["compile", "add_loss", "losses", "get_config", "stop_training"]),
+        "zero_grad": None,
+        **dict.fromkeys(
+            ["fit", "fit_generator", "train_on_batch", "train_step"],
+            ("", "found float(loss(y, model(x))) < float(before)"),
+        ),
+        **dict.fromkeys(["evaluate", "test_on_batch"], ("", "found float(found) == float(before)")),
+        **dict.fromkeys(
+            ["predict", "predict_on_batch", "forward", "eval", "train"],
+            ("", "found found.shape == (3, 3)"),
+        ),
+        **dict.fromkeys(
+            ["save", "save_weights", "export", "load_weights", "load_state_dict"],
+            ("", "found [*checkpoint.load(file, model)] == ['layers.0.kernel', 'layers.0.bias']"),
+        ),
+        "lr": ("", "found float(found) == 0.125"),
+        "count_params": ("", "12"),
+        "parameters": ("", "found [v.shape for v in found] == [(3, 3), (3,)]"),
+        **dict.fromkeys(
+            ["named_parameters", "state_dict"],
+            ("", "found [*found] == ['layers.0.kernel', 'layers.0.bias']"),
+        ),
     },
     "optimizers": {"lr_scheduler": ("", "found hasattr(found, 'ExponentialDecay')")},
 }
@@ -474,13 +504,22 @@ def operands(path):
         "output_gradients": arrays["y"],
         "f": xp.sin,
         "file": str(path / "x.safetensors"),
+        **training(arrays["x"], arrays["y"]),
     }
 
 
-def followed(piece, arguments, path):
+def training(x, y):
+    """Return a model, an optimizer and a loss, with the loss before any step."""
+    model = nn.Sequential([nn.Dense(3, seed=0)])
+    loss = nn.losses.MeanSquaredError()
+    before = loss(y, model(x))
+    return {"model": model, "loss": loss, "before": before, "optimizer": optimizers.SGD(0.125)}
+
+
+def followed(piece, arguments, names):
     """Return what a piece of advice gives: of a function its call, of a statement x, else its value."""
-    names = operands(path)
-    checkpoint.save(names["file"], {"x": xp.Variable(names["x"])})
+    saved = names["model"] if "model" in piece else {"x": xp.Variable(names["x"])}
+    checkpoint.save(names["file"], saved)
     with warnings.catch_warnings(), names["tape"]:
         warnings.filterwarnings("ignore", "Calling gradient on a persistent tape inside")
         try:
@@ -530,9 +569,9 @@ def test_advice_gives_what_the_name_would_have_given(where, name, tmp_path):
     arguments, wanted = row
     assert code
     for piece in code:
-        found = followed(piece, arguments, tmp_path)
+        names = operands(tmp_path) | {"checkpoint": checkpoint}
+        found = followed(piece, arguments, names)
         if wanted.startswith("found "):
-            names = operands(tmp_path)
             assert eval(wanted.removeprefix("found "), names | {"found": found}), piece
         elif wanted is not ALTERNATIVES:
             equal(found, eval(wanted, REFERENCES | {"x": POSITIVE[0].copy()}))
@@ -554,4 +593,4 @@ def test_alternatives_give_what_each_says(where, name, values, tmp_path):
     code = pieces(advice(where, name))
     assert len(code) == len(values)
     for piece, wanted in zip(code, values, strict=True):
-        equal(followed(piece, "", tmp_path), eval(wanted, REFERENCES))
+        equal(followed(piece, "", operands(tmp_path)), eval(wanted, REFERENCES))

@@ -23,6 +23,7 @@ THINGS = {
     "GradientTape": xp.GradientTape(),
     "linalg": xp.linalg,
     "nn": nn,
+    "Module": nn.Sequential(),
     "optimizers": optimizers,
 }
 TEXTS = [

@@ -28,6 +28,12 @@ PLACES = {
     "tf.keras": (xp, "namespace"),
     "tf.keras.layers": (nn, "nn"),
     "tf.keras.optimizers": (optimizers, "optimizers"),
+    "tf.keras.losses": (nn.losses, "nn"),
+    "tf.keras.metrics": (nn.metrics, "nn"),
+    "tf.keras.initializers": (nn.initializers, "nn"),
+    "tf.keras.optimizers.schedules": (optimizers.schedules, "optimizers"),
+    "tf.image": (nn.image, "nn"),
+    "model": (nn.Sequential(), "Module"),
     "tensor": (xp.ones(3), "Array"),
     "tape": (xp.GradientTape(), "GradientTape"),
 }

@@ -266,7 +266,7 @@ def spread_reduction(name: str) -> Callable[..., Array]:
             found = variance(a, **given)
             if name == "var":
                 return found
-            one = where is True and statistics.count(a.shape, unwrap_option(axis)) == 1
+            one = where is True and statistics.count_reduced(a.shape, unwrap_option(axis)) == 1
             # The deviation of a single real element is 0, whatever its value, so its derivatives are 0.
             is_zero = one and a.dtype.kind != "c"
             return found if is_zero else elementwise.root_of_variance(found)

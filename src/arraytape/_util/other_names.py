@@ -90,6 +90,7 @@ NAMESPACE: Table = {
         "TensorShape": f"{UNNEEDED}a shape is a tuple of Python",
         "TensorSpec": f"{UNNEEDED}xp.function makes a program for each combination of shapes and dtypes",
         "activations": "xp.nn",
+        "add_n": "sum(arrays)",
         "autodiff": "xp.ForwardAccumulator",
         "autograph": f"{UNNEEDED}Python runs the program, and the tape records its ops",
         "boolean_mask": "x[mask]",
@@ -97,6 +98,7 @@ NAMESPACE: Table = {
         "cast": "xp.astype",
         "clip_by_value": "xp.clip",
         "complex": "x + 1j * y",
+        "callbacks": f"{UNNEEDED}a loop of training calls what it needs",
         "cond": "xp.where(mask, x, y), or if on a Python bool",
         "constant": "xp.asarray",
         "constant_initializer": "xp.nn.initializers.Constant(value)",
@@ -116,6 +118,7 @@ NAMESPACE: Table = {
         "is_inf": "xp.isinf",
         "is_nan": "xp.isnan",
         "is_tensor": "isinstance(x, xp.Array)",
+        "image": "xp.nn.image",
         "keras": "xp.nn, xp.optimizers and xp.Module",
         "l2_normalize": L2,
         "layers": "xp.nn",
@@ -323,6 +326,9 @@ NN: Table = {
         "bias_add": "x + v",
         "binary_crossentropy": BINARY,
         "concatenate": "xp.concat([x, y], axis=-1)",
+        "flip_left_right": "xp.flip(x, axis=-2)",
+        "flip_up_down": "xp.flip(x, axis=0)",
+        "total_variation": "xp.sum(xp.abs(xp.diff(x, axis=0))) + xp.sum(xp.abs(xp.diff(x, axis=1)))",
         "crelu": "xp.nn.relu(xp.concat([x, -x], axis=-1))",
         "embedding_lookup": "xp.take(x, rows, axis=0)",
         "l2_loss": "xp.sum(x * x) / 2",
@@ -336,6 +342,45 @@ NN: Table = {
         "top_k": TOPK,
     },
 }
+PAGE = "https://github.com/arraytape/arraytape/blob/main/docs/tutorials/training.md"
+LOOP = (
+    "optimizer.minimize(lambda: loss(y, model(x)), model.trainable_variables) in a loop over batches; "
+    f"{PAGE}#port-a-model-from-keras has the five lines"
+)
+MODULE: Table = {
+    "Keras": {
+        "add_loss": f"{UNNEEDED}a penalty is a term of the loss that a tape differentiates",
+        "compile": f"{UNNEEDED}the loop of training calls the optimizer and the loss; {PAGE}"
+        "#port-a-model-from-keras has the five lines",
+        "count_params": "sum(v.size for v in model.variables)",
+        "evaluate": "loss(y, model(x))",
+        "export": "xp.checkpoint.save(file, model)",
+        "fit": LOOP,
+        "fit_generator": LOOP,
+        "get_config": f"{UNNEEDED}make the model again from its class, and load its values",
+        "load_weights": "xp.checkpoint.load(file, model)",
+        "losses": f"{UNNEEDED}a penalty is a term of the loss that a tape differentiates",
+        "lr": "optimizer.learning_rate",
+        "predict": "model(x)",
+        "predict_on_batch": "model(x)",
+        "save": "xp.checkpoint.save(file, model)",
+        "save_weights": "xp.checkpoint.save(file, model)",
+        "stop_training": f"{UNNEEDED}break ends the loop of training",
+        "test_on_batch": "loss(y, model(x))",
+        "train_on_batch": LOOP,
+        "train_step": LOOP,
+    },
+    "PyTorch": {
+        "eval": "model(x, training=False)",
+        "forward": "model(x)",
+        "load_state_dict": "xp.checkpoint.load(file, model)",
+        "named_parameters": "model.named_variables()",
+        "parameters": "model.trainable_variables",
+        "state_dict": "model.named_variables()",
+        "train": "model(x, training=True)",
+        "zero_grad": f"{UNNEEDED}tape.gradient returns new gradients each time",
+    },
+}
 OPTIMIZERS: Table = {"PyTorch": {"lr_scheduler": "xp.optimizers.schedules"}}
 
 TABLES: dict[str, Table] = {
@@ -344,6 +389,7 @@ TABLES: dict[str, Table] = {
     "GradientTape": TAPE,
     "linalg": LINALG,
     "nn": NN,
+    "Module": MODULE,
     "optimizers": OPTIMIZERS,
 }
 
@@ -355,8 +401,8 @@ CHAPTERS = {
 }  # fmt: skip
 # Names of TensorFlow without a counterpart here, which are spelt much like a name of something else.
 UNRELATED = {
-    "Nadam", "as_dtype", "batch_normalization", "bitwise", "conv1d", "conv2d", "distribute", "image",
-    "max_pool2d", "nce_loss", "normalize",
+    "GlobalAveragePooling3D", "Nadam", "as_dtype", "batch_normalization", "bitwise", "conv1d", "conv2d",
+    "distribute", "dtensor", "max_pool2d", "nce_loss", "normalize",
 }  # fmt: skip
 NEAR = 0.85  # the least ratio of difflib for a proposal: "tensr" is near "tensor"
 SHORT = 5  # letters; in a shorter name, one other letter often makes another valid name

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from .._util.errors import missing_from
 from ..module import Module
-from . import initializers, losses, metrics
+from . import image, initializers, losses, metrics
 from .activations import (
     elu,
     gelu,
@@ -60,7 +60,7 @@ __all__ = [
     "GlobalAveragePooling1D", "GlobalAveragePooling2D", "GlobalMaxPooling1D", "GlobalMaxPooling2D",
     "Layer", "LayerNormalization", "LeakyReLU", "MaxPooling1D", "MaxPooling2D", "Module",
     "MultiHeadAttention", "Reshape", "Sequential", "UpSampling2D", "ZeroPadding2D", "elu",
-    "functional_call", "gelu", "hard_sigmoid", "initializers", "leaky_relu", "linear",
+    "functional_call", "gelu", "hard_sigmoid", "image", "initializers", "leaky_relu", "linear",
     "log_softmax", "losses", "mean_squared_error", "metrics", "one_hot", "relu", "selu", "sigmoid",
     "silu", "softmax", "softmax_cross_entropy", "softplus", "swish", "tanh",
 ]  # fmt: skip

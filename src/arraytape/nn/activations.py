@@ -432,13 +432,13 @@ def real_input(name: str, x: Any) -> tuple[Any, Any]:
 
 
 def floating_input(name: str, x: Any) -> tuple[Any, Any]:
-    """Return the namespace of x, and x as floats."""
+    """Return the namespace of x, and x with bools and integers cast to floats; see ``real_input``."""
     xp, x = real_input(name, x)
     return xp, as_library_floats(xp, x)
 
 
 def exponential_below(xp: ModuleType, x: Any) -> Any:
-    """Return ``exp(x) - 1`` where x is less than 0, and x elsewhere."""
+    """Return ``exp(x) - 1`` where x is less than 0, and x elsewhere: for elu and selu."""
     below = x < 0
     return xp.where(below, xp.expm1(xp.where(below, x, 0)), x)
 

@@ -13,7 +13,7 @@ from .._util.errors import describe, user_line
 from .activations import softmax
 from .dropout import Dropout
 from .layers import Affine, Initial, Layer, Seed, array_from_numpy, boolean_option, integer_option
-from .libraries import dtype_kind, is_free_to_read, library_constant, library_of
+from .libraries import constant_like, dtype_kind, is_free_to_read, library_constant, library_of
 from .losses import asarray_like
 
 if TYPE_CHECKING:
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 class HeadProjection(Affine):
-    """A product of the last axes of the data with a kernel: to heads, or from heads.
+    """A layer inside of ``MultiHeadAttention`` that multiplies the last axes of the data by a kernel.
+
+    Three of them compute queries, keys and values of all heads, and a fourth joins the heads.
 
     Parameters
     ----------
@@ -132,6 +134,33 @@ class MultiHeadAttention(Layer):
         self.value_dense = projection(1, (heads, self.value_dim), "value")
         self.output_dense = projection(2, (0,), "attention_output")
 
+    def build(self, query: Any, value: Any = None, key: Any = None) -> None:
+        """Make the Variables, unless they exist, as the first call does.
+
+        Parameters
+        ----------
+        query : Array or tuple of int
+            Data like those of a call, or their shape: see ``Layer.build``.
+        value : Array or tuple of int, optional
+            The same for the values; by default as ``query``.
+        key : Array or tuple of int, optional
+            The same for the keys; by default as ``value``.
+        """
+        value = query if value is None else value
+        x, key = self._first_data, value if key is None else key
+        self.make(x)
+        heads = self.num_heads, self.value_dim
+        lengths = [(tuple(getattr(like, "shape", like))[-1],) for like in (query, key, value)]
+        for dense, shape in zip(self._projections(), [*lengths, heads], strict=True):
+            dense.build(constant_like(library_of(self.name, x), (1, *shape), 0.0, x))
+
+    def _build_for_call(self, x: Any) -> None:
+        """Leave it to the projections to make their Variables when they are called."""
+        self._make_variables(x, lambda: self.make(x))
+
+    def _projections(self) -> tuple[HeadProjection, ...]:
+        return self.query_dense, self.key_dense, self.value_dense, self.output_dense
+
     def make(self, x: RawArray) -> None:
         self.output_dense.shape = (self.output_shape or x.shape[-1],)
 
@@ -148,7 +177,8 @@ class MultiHeadAttention(Layer):
     ) -> Any: ...  # fmt: skip
     def call(
         self, query: Any, value: Any, key: Any = None, attention_mask: Any = None,
-        return_attention_scores: bool = False, training: bool = False, use_causal_mask: bool = False,
+        return_attention_scores: bool = False, training: bool | None = False,
+        use_causal_mask: bool = False,
     ) -> Any:  # fmt: skip
         """Attend to the values.
 
@@ -165,7 +195,7 @@ class MultiHeadAttention(Layer):
             that broadcasts to it.  A query that may attend to no value attends to all of them equally.
         return_attention_scores : bool, default False
             If True, return also the weights, in the shape ``(batch, heads, queries, values)``.
-        training : bool, default False
+        training : bool or None, default False
             If True, weights are set to zero at random.
         use_causal_mask : bool, default False
             If True, a query attends only to values of its own and earlier times.

@@ -1,7 +1,8 @@
-"""Sequential, and calls of a Module with other values in place of its Variables."""
+"""``Sequential``, and ``functional_call``: a call of a Module with other values for its Variables."""
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,10 +11,12 @@ from typing import Any
 from .._array.array import Array
 from .._record.stack import Bystander, entered, only_recorders
 from .._util import nest
-from .._util.errors import describe, entrance, raise_documented, user_line
+from .._util.errors import describe, entrance, raise_documented, short_repr, user_line
 from ..module import Module
 from ..variable import Variable
 from .layers import Layer, array_from_numpy, array_like_shape
+
+LENGTHS = (1, 4, 16, 64, 256)  # of axes whose length is given as None, from the cheapest
 
 
 class Sequential(Module):
@@ -98,11 +101,28 @@ class Sequential(Module):
         ----------
         input_shape : sequence of int or None
             The shape of the data, with None for lengths that do not matter, such as the first.
+
+        Raises
+        ------
+        ValueError
+            When the data do not fit, or a length that is None determines the shape of a Variable.
         """
         with only_recorders():
-            self(array_like_shape(input_shape))
+            length = 1
+            if None in input_shape[1:]:
+                trial = copy.deepcopy(self)  # which keeps the generators of the layers as they are
+                length = length_that_fits(trial, input_shape)
+                try:  # a length that no stride makes equal to the other one
+                    trial(array_like_shape(input_shape, length + 64))
+                except Exception as error:
+                    raise ValueError(
+                        f"{self.name}.build: give the lengths instead of None, got "
+                        f"{short_repr(input_shape)}: the shape of a Variable depends on them "
+                        f"[at {user_line()}]"
+                    ) from error
+            self(array_like_shape(input_shape, length))
 
-    def __call__(self, x: Any, training: bool = False) -> Array:
+    def __call__(self, x: Any, training: bool | None = False) -> Array:
         """Apply all layers; pass ``training`` to each layer that has this parameter."""
         x = array_from_numpy(x)
         for layer in self.layers:
@@ -111,8 +131,24 @@ class Sequential(Module):
         return result
 
 
+def length_that_fits(model: Callable[..., Any], shape: Sequence[int | None]) -> int:
+    """Return a length for the lengths that are None, but the first, with which the model can be called.
+
+    Windows of convolutions do not fit into short data.
+    """
+    for length in LENGTHS[:-1]:
+        with contextlib.suppress(ValueError):
+            model(array_like_shape(shape, length))
+            return length
+    model(array_like_shape(shape, LENGTHS[-1]))
+    return LENGTHS[-1]
+
+
 def takes_training(layer: Callable[..., Any]) -> bool:
-    """Return True if a layer has a parameter ``training``; a Layer passes its arguments to ``call``."""
+    """Return True if a layer accepts the argument ``training``.
+
+    ``Layer.__call__`` accepts any arguments, so the parameters of ``call`` count.
+    """
     if isinstance(layer, Layer) and type(layer).__call__ is Layer.__call__:
         layer = layer.call
     try:

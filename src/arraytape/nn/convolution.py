@@ -162,7 +162,7 @@ class Conv2DTranspose(Convolution):
         return self._activated(correlated(library, kernel, x, "data", lengths, geometry), x)
 
     def _result_range(self, length: int, size: int, stride: int, rate: int) -> tuple[int, int]:
-        """Return the length of the result along an axis, and how many elements are cut off before it."""
+        """Return the result's length along an axis, and how many elements "same" cuts off before it."""
         beyond = max((size - 1) * rate + 1 - stride, 0)
         if self.padding == "valid":
             return length * stride + beyond, 0
@@ -173,7 +173,10 @@ def correlated(
     library: Any, x1: RawArray, x2: RawArray, part: str, lengths: Sequence[int],
     geometry: Geometry,
 ) -> Any:  # fmt: skip
-    """Return a part of a correlation: by arraytape's op, or by the same code over another library."""
+    """Compute the data, the kernel or the result of a correlation (``part``) from the other two arrays.
+
+    Arrays of arraytape need its op, which has a rule for gradients; other libraries run the op's code.
+    """
     if library is xp:
         return library.window_correlation(x1, x2, part, tuple(lengths), geometry)
     return window_correlation(x1, x2, part, tuple(lengths), geometry, library)
@@ -282,7 +285,7 @@ class AveragePooling2D(AveragePooling):
 
 
 class GlobalPooling(Layer):
-    """Base class of layers that reduce all spatial axes to one element for each channel."""
+    """Base class of layers that reduce all places, or rows and columns, to one element a channel."""
 
     _axes, _reduction = 0, ""
 
@@ -420,7 +423,10 @@ def pad_axis(
 
 
 def axis_sizes(owner: str, name: str, given: Sizes, axes: int) -> tuple[int, ...]:
-    """Return an integer for each axis; raise TypeError or ValueError for anything else."""
+    """Return the option ``name`` of ``owner``, such as ``kernel_size``, as an integer for each axis.
+
+    given : one integer for all axes, or a sequence; anything else raises TypeError or ValueError.
+    """
     several: Any = given if isinstance(given, list | tuple) else (given,) * axes
     if len(several) != axes:
         raise ValueError(

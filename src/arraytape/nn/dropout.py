@@ -20,7 +20,7 @@ from .._storage.storage import storage_of
 from .._util.errors import describe, raise_documented, user_line
 from ..variable import Variable, detached
 from . import initializers
-from .layers import Layer, Seed, boolean_option, integer_option
+from .layers import Layer, Seed, integer_option, training_option
 from .libraries import as_library_floats, library_constant, library_of
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Dropout(Layer):
         )
 
     def call(
-        self, x: Any, training: bool = False, key: Array | npt.ArrayLike | None = None
+        self, x: Any, training: bool | None = False, key: Array | npt.ArrayLike | None = None
     ) -> Array:
         """Set elements to zero when ``training`` is True.
 
@@ -97,8 +97,8 @@ class Dropout(Layer):
         ----------
         x : Array
             The data.
-        training : bool, default False
-            If False, the data are returned unchanged.
+        training : bool or None, default False
+            If False or None, the data are returned unchanged.
         key : Array or array_like, optional
             One or two integers that determine the random numbers, in place of the state.
 
@@ -110,14 +110,14 @@ class Dropout(Layer):
         Raises
         ------
         TypeError
-            When ``training`` is neither True nor False, or the key does not hold integers.
+            When ``training`` is neither True, False nor None, or the key does not hold integers.
         ValueError
             When the shape of the random numbers does not fit.
         RuntimeError
             When ``training`` is True within ``jax.jit``.
         """
         library = library_of(self.name, x)
-        if not boolean_option(self.name, "training", training):
+        if not training_option(self.name, training):
             return x
         x = as_library_floats(library, x)
         if not self.rate:

@@ -148,7 +148,7 @@ class Ones(Constant):
 
 
 class RandomNormal(Initializer):
-    """A normal distribution.
+    """An initializer that draws from a normal distribution.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ class RandomNormal(Initializer):
 
 
 class TruncatedNormal(RandomNormal):
-    """A normal distribution cut at two standard deviations from its mean.
+    """An initializer that draws from a normal distribution cut at two standard deviations from its mean.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ class TruncatedNormal(RandomNormal):
 
 
 class RandomUniform(Initializer):
-    """A uniform distribution.
+    """An initializer that draws from a uniform distribution.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ class RandomUniform(Initializer):
 
 
 class VarianceScaling(Initializer):
-    """A distribution whose variance is ``scale / n``, n the number of inputs or outputs.
+    """An initializer whose variance is ``scale / n``, n the number of inputs or outputs.
 
     Parameters
     ----------
@@ -472,7 +472,10 @@ def count_fans(shape: tuple[int, ...]) -> tuple[int, int]:
 
 
 def real_number(owner: str, name: str, value: float) -> float:
-    """Return ``value`` as a float, which may be infinite; raise TypeError for NaN and other objects."""
+    """Check that the option ``name`` is a number, and return it as a float, which may be infinite.
+
+    owner : the class or function that has the option, for the message.  NaN raises TypeError, too.
+    """
     try:
         given = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -485,7 +488,7 @@ def real_number(owner: str, name: str, value: float) -> float:
 
 
 def finite_number(owner: str, name: str, value: float, least: float = -math.inf) -> float:
-    """Return a finite number not less than ``least``; raise TypeError or ValueError for others."""
+    """Check that the option ``name`` of ``owner`` is finite and at least ``least``, and return it."""
     given = real_number(owner, name, value)
     if math.isinf(given) or given < least:
         said = "finite" if least == -math.inf else f"finite and at least {least}"
@@ -494,7 +497,7 @@ def finite_number(owner: str, name: str, value: float, least: float = -math.inf)
 
 
 def named_option(owner: str, name: str, value: str, names: tuple[str, ...]) -> str:
-    """Return the value unchanged; raise ValueError if it is none of the names."""
+    """Check that ``value``, the option ``name`` of ``owner``, is one of ``names``, and return it."""
     if not isinstance(value, str) or value not in names:
         raise ValueError(
             f"{owner}: no {name} {short_repr(value)}; there are {', '.join(names)} [at {user_line()}]"

@@ -116,7 +116,7 @@ class Layer(Module):
         if {"build", "make"} & vars(cls).keys():
             cls._makes_variables = True
         if "build" in vars(cls):
-            cls.build = build_once(cls.build)  # type: ignore[assignment, method-assign]
+            cls.build = build_once(cls.build)  # type: ignore[method-assign]
 
     def build(self, x: Array | Sequence[int | None]) -> None:
         """Make the Variables for data like ``x``, unless they exist, as the first call does.
@@ -132,13 +132,14 @@ class Layer(Module):
         """
         if "_first_data" in vars(self):  # called by a subclass's build
             self.make(self._first_data)
-        elif not self.built:
+        elif not self._is_built():
             self._make_variables(x, lambda: self.make(self._first_data))
 
     def _make_variables(self, x: Array | Sequence[int | None], make: Callable[[], None]) -> None:
-        """Run ``make``, with the data ``_first_data`` and the generator ``_drawn`` for ``add_weight``.
+        """Run ``make``, a function that makes the Variables; if it fails, the layer stays as it was.
 
-        If ``make`` fails, the layer stays as it was.
+        While it runs, ``add_weight`` reads the dtype and device of the data from ``_first_data``, and
+        draws from the generator ``_drawn``.
         """
         kept = vars(self).copy()
         try:
@@ -216,7 +217,9 @@ class Layer(Module):
         if "_drawn" in vars(self):
             drawn = self._drawn
         else:  # in ``__init__``: Variables of one layer must not begin with the same values
-            drawn = vars(self).setdefault("_drawn_early", np.random.default_rng(self.seed))
+            drawn = vars(self).setdefault(
+                "_drawn_early", np.random.default_rng(vars(self).get("seed"))
+            )
         values = np.asarray(initializers.get(initializer)(sizes, of_data, drawn))
         if values.shape != sizes:
             raise ValueError(
@@ -266,11 +269,24 @@ class Layer(Module):
         try:
             x = array_from_numpy(x)
             self._library(x)
-            if not self.built:
-                self.build(x)
+            if not self._is_built():
+                self._build_for_call(x)
             return self.call(x, *args, **keywords)
         except Exception as error:
             raise_documented(error, self.name, x, *args, **keywords)
+
+    def _is_built(self) -> bool:
+        """Return True if the layer has its Variables.
+
+        First initialize a layer whose class does not call ``super().__init__()``.
+        """
+        if "built" not in vars(self):
+            Layer.__init__(self)
+        return self.built
+
+    def _build_for_call(self, x: Any) -> None:
+        """Make the Variables before the first call; ``MultiHeadAttention`` does it otherwise."""
+        self.build(x)
 
     def _library(self, x: RawArray) -> Any:
         """Return the namespace of x; raise an error if x is no array, or has too few axes."""
@@ -294,7 +310,7 @@ class Affine(Layer):
         self, owner: str, activation: str | Callable[[Any], Any] | None, use_bias: bool,
         kernel_initializer: Initial, bias_initializer: Initial,
     ) -> None:  # fmt: skip
-        """Check and keep the options of all affine layers."""
+        """Check the options that Dense and all convolutions have, and keep them as attributes."""
         self.activation = activation_of(owner, activation)
         self.use_bias = boolean_option(owner, "use_bias", use_bias)
         self.kernel_initializer = initializers.get(kernel_initializer)
@@ -308,7 +324,7 @@ class Affine(Layer):
             self.add_weight("bias", shape[-1:], x, self.bias_initializer)
 
     def _operands(self, x: RawArray) -> tuple[Any, Any, Any]:
-        """Return the namespace of x, and x and the kernel as operands of a product."""
+        """Return the namespace of x, then x and the kernel, ready to be multiplied; check x first."""
         kernel, library = as_layer_operand(self.kernel, x), library_of(self.name, x)
         inputs = kernel.shape[self._input_axis]
         if not x.ndim or x.shape[-1] != inputs:
@@ -488,36 +504,40 @@ class Flatten(Layer):
         return flatten_axes(library_of(self.name, x), x, 1)
 
 
-def build_once(build: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
-    """Wrap the ``build`` of a subclass: it gets a shape, runs once, and an error changes nothing."""
+def build_once(build: Callable[..., None]) -> Callable[..., None]:
+    """Return a method that calls ``build``, a subclass's own, in the way that ``Layer.build`` promises.
+
+    ``build`` gets the shape of the data, and is called once.  If it fails, the layer stays as it was.
+    """
 
     @functools.wraps(build)
-    def build_of_shape(self: Layer, x: Any) -> None:
+    def build_of_shape(self: Layer, x: Any, *others: Any, **named: Any) -> None:
         shape = tuple(x) if isinstance(x, tuple | list) else tuple(x.shape)
         if "_first_data" in vars(self):  # called by the build of a subclass
-            build(self, shape)
-        elif not self.built:
-            self._make_variables(x, lambda: build(self, shape))
+            build(self, shape, *others, **named)
+        elif not self._is_built():
+            self._make_variables(x, lambda: build(self, shape, *others, **named))
 
     return build_of_shape
 
 
-def array_like_shape(shape: Sequence[int | None]) -> Array:
-    """Return an Array of a shape in which None stands for any length; it takes no memory."""
-    return xp.broadcast_to(xp.asarray(0.0), tuple(1 if n is None else n for n in shape))
+def array_like_shape(shape: Sequence[int | None], length: int = 1) -> Array:
+    """Return zeros that take no memory, with 1 for None in the first place, and ``length`` in others."""
+    known = [n if n is not None else length if axis else 1 for axis, n in enumerate(shape)]
+    return xp.broadcast_to(xp.asarray(0.0), tuple(known))
 
 
 def array_from_numpy(x: Any) -> Any:
-    """Return NumPy data as an Array, and anything else unchanged."""
+    """Return NumPy's arrays and scalars as Arrays, and anything else unchanged."""
     return xp.asarray(x) if isinstance(x, np.ndarray | np.generic) else x
 
 
 def activation_of(
     owner: str, given: str | Callable[[Any], Any] | None
 ) -> Callable[[Any], Any] | None:
-    """Return the function that a layer's ``activation`` names; return a function or None unchanged.
+    """Return the function for a layer's option ``activation``: a name, a function or None.
 
-    Raise ValueError for an unknown name, and TypeError for objects that are no name or function.
+    owner : the layer's class, for the message of an error about an unknown name or another object.
     """
     if given is None or (callable(given) and not isinstance(given, str)):
         return given
@@ -530,7 +550,7 @@ def activation_of(
 
 
 def integer_option(owner: str, name: str, given: SupportsIndex, least: int = 1) -> int:
-    """Return an integer not less than ``least``; raise TypeError or ValueError for others."""
+    """Check that the option ``name`` of ``owner`` is an integer of at least ``least``, and return it."""
     try:
         number = operator.index(given)
         if isinstance(given, bool):
@@ -551,8 +571,13 @@ def check_name(owner: str, name: str) -> None:
         raise TypeError(f"{owner}: the name must be a str, got {describe(name)} [at {user_line()}]")
 
 
+def training_option(owner: str, given: bool | None) -> bool:
+    """Return the argument ``training`` of a call as a bool; None is False, as in Keras."""
+    return given is not None and boolean_option(owner, "training", given)
+
+
 def boolean_option(owner: str, name: str, given: bool) -> bool:
-    """Return True or False as a bool; raise TypeError for others."""
+    """Check that the option ``name`` of ``owner`` is True or False, and return it as a bool."""
     if not isinstance(given, bool | np.bool):
         raise TypeError(
             f"{owner}: {name} must be True or False, got {describe(given)} [at {user_line()}]"

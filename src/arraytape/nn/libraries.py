@@ -19,6 +19,7 @@ import arraytape as xp
 
 from .._array.array import Array
 from .._array.views import peek
+from .._storage.storage import storage_of
 from .._util.errors import describe, user_line
 from ..variable import Variable, detached
 
@@ -123,5 +124,11 @@ def flatten_axes(library: ModuleType, x: RawArray, kept: int) -> Any:
 
 
 def is_free_to_read(x: Any) -> bool:
-    """Return True for an Array whose values can be read at no cost: NumPy's data without vmap axes."""
-    return isinstance(x, Array) and isinstance(peek(x), np.ndarray)
+    """Return True for an Array whose values can be read at no cost: NumPy's data without vmap axes.
+
+    While ``xp.function`` traces, a condition on these values becomes a guard of its program.
+    """
+    if not isinstance(x, Array):
+        return False
+    storage = storage_of(peek(x))
+    return storage.beneath(peek(x)).kind is np.ndarray and not storage.many

@@ -306,7 +306,9 @@ class Loss:
     def __call__(
         self, y_true: ArrayLike, y_pred: Any, sample_weight: ArrayLike | None = None
     ) -> xp.Array:
-        """Return the reduced loss; weights multiply the values of the examples.
+        """Return the loss of a batch as one number, or as ``reduction`` says.
+
+        ``sample_weight`` multiplies the values of the examples.
 
         Raises
         ------
@@ -326,7 +328,7 @@ class Loss:
             raise_documented(error, self.name, y_true, y_pred, sample_weight)
 
     def _reduced(self, library: ModuleType, values: RawArray, sample_weight: Any) -> Any:
-        """Return the reduction of the values, multiplied by the weights."""
+        """Return the examples' values times their weights, reduced as ``reduction`` says."""
         number: Any = None
         if sample_weight is not None:
             weights = library.astype(
@@ -343,6 +345,9 @@ class Loss:
             values = values * weights
             if self.reduction == "mean_with_sample_weight":
                 number = library.sum(weights)
+                # As Keras: weights whose sum is 0 give the loss 0.
+                values = library.where(number == 0, 0, values)
+                number = library.where(number == 0, 1, number)
         if self.reduction == "none":
             return values
         total = library.sum(values)
@@ -574,9 +579,10 @@ class SparseCategoricalCrossentropy(Loss):
 
 
 def same_rank(library: ModuleType, a: RawArray, b: RawArray) -> tuple[Any, Any]:
-    """Return a and b with equally many axes, if the longer one has one more axis, of length 1.
+    """Return labels and predictions with equally many axes where only a last axis of length 1 differs.
 
-    A shape (n,) becomes (n, 1).  Of other shapes the last axis of length 1 is removed.
+    Keras accepts shapes (n,) with (n, 1), and (n, m) with (n, m, 1).  A shape (n,) becomes (n, 1); from
+    longer shapes the last axis is removed.
     """
     if a.ndim == b.ndim + 1 and a.shape[-1] == 1:
         if b.ndim == 1:
@@ -594,6 +600,7 @@ def unit_vectors(library: ModuleType, x: RawArray, axis: int) -> Any:
 
 
 def axis_option(owner: str, axis: int) -> int:
+    """Check that the option ``axis`` is an integer; whether data have this axis is checked later."""
     return integer_option(owner, "axis", axis, -64)
 
 

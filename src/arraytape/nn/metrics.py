@@ -159,7 +159,7 @@ class Sum(Metric):
         self.total = self.add_variable((), "total")
 
     def update_state(self, values: ArrayLike, sample_weight: ArrayLike | None = None) -> None:
-        """Add values.
+        """Add a batch of values to the sums.
 
         Parameters
         ----------
@@ -210,7 +210,7 @@ class Mean(Averaged):
     """
 
     def update_state(self, values: ArrayLike, sample_weight: ArrayLike | None = None) -> None:
-        """Add values.
+        """Add a batch of values to the sums.
 
         Parameters
         ----------
@@ -228,7 +228,7 @@ class Compared(Averaged):
     def update_state(
         self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> None:
-        """Add a batch.
+        """Add a batch of labels and predictions to the sums.
 
         Parameters
         ----------
@@ -371,7 +371,7 @@ class Confusion(Metric):
     def update_state(
         self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> None:
-        """Add a batch.
+        """Add a batch of labels and predictions to the sums.
 
         Parameters
         ----------
@@ -401,10 +401,10 @@ class Confusion(Metric):
 
 
 class HitRate(Confusion):
-    """Base class of Precision and Recall: true positives / (true positives + another count)."""
+    """Base class of Precision and Recall: true positives, divided by these plus the misses."""
 
     true_positives: Variable
-    _misses: ClassVar[str]  # the other count: "false_positives" or "false_negatives"
+    _misses: ClassVar[str]  # the count of misses: "false_positives" or "false_negatives"
 
     def __init__(self, thresholds: float = 0.5, name: str | None = None) -> None:
         super().__init__(name)
@@ -563,7 +563,7 @@ def ratio_or(a: Array, b: Array, otherwise: float) -> Array:
 
 
 def real_numbers(owner: str, given: ArrayLike) -> Array:
-    """Return real numbers or bools as an Array that no tape follows; raise TypeError for others."""
+    """Return a batch of real numbers or bools, of any library, as an Array that no tape follows."""
     if isinstance(given, Array):
         found = detached(given)
     else:  # a tensor of PyTorch may be on a GPU, and may require a gradient

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .._util.errors import describe, short_repr, user_line
 from ..variable import AllOrNone, Variable
 from . import initializers
-from .layers import Initial, Layer, boolean_option, integer_option
+from .layers import Initial, Layer, boolean_option, integer_option, training_option
 from .libraries import as_layer_operand, as_library_floats, as_state, library_of
 
 if TYPE_CHECKING:
@@ -208,14 +208,14 @@ class BatchNormalization(Normalization):
         self.add_weight("moving_mean", shape, x, self.moving_mean_initializer, False)
         self.add_weight("moving_variance", shape, x, self.moving_variance_initializer, False)
 
-    def call(self, x: Any, training: bool = False) -> Array:
+    def call(self, x: Any, training: bool | None = False) -> Array:
         """Apply the layer to ``x``; with ``training=True`` take the statistics from the batch.
 
         Parameters
         ----------
         x : Array
             The data.
-        training : bool, default False
+        training : bool or None, default False
             If True, the running statistics are updated, too.
 
         Returns
@@ -226,11 +226,11 @@ class BatchNormalization(Normalization):
         Raises
         ------
         TypeError
-            When ``training`` is neither True nor False.
+            When ``training`` is neither True, False nor None.
         ValueError
             When the shape of ``x`` does not fit, or there is no element to take statistics of.
         """
-        training = boolean_option(self.name, "training", training)
+        training = training_option(self.name, training)
         library = library_of(self.name, x)
         (axis,) = normalized_axes(self.name, x, self.axis)
         x = as_library_floats(library, x)

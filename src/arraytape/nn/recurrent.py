@@ -19,11 +19,12 @@ from .layers import (
     Initial,
     Seed,
     activation_of,
-    array_from_numpy,
     boolean_option,
     integer_option,
+    training_option,
 )
 from .libraries import as_layer_operand, constant_like
+from .losses import asarray_like
 
 if TYPE_CHECKING:
     from .._array.array import Array
@@ -33,7 +34,7 @@ Activation = str | Callable[[Any], Any] | None
 
 
 class Recurrent(Affine):
-    """Base class of ``LSTM`` and ``GRU``."""
+    """Base class of ``LSTM`` and ``GRU``, which define the step from one time to the next."""
 
     least_axes = 2
     _gates = 0
@@ -69,8 +70,8 @@ class Recurrent(Affine):
         self.add_weight("bias", (width,), x, self.bias_initializer)
 
     # With ``return_state`` the result is a tuple of Arrays, which unpacks as an Array does.
-    def call(self, x: Any, initial_state: Any = None, training: bool = False) -> Array:
-        """Run over the sequence.
+    def call(self, x: Any, initial_state: Any = None, training: bool | None = False) -> Array:
+        """Compute the outputs of all times, one after the other.
 
         Parameters
         ----------
@@ -79,7 +80,7 @@ class Recurrent(Affine):
         initial_state : Array or sequence of Array, optional
             The state before the first time, in the order in which ``return_state`` returns it; by
             default zeros.
-        training : bool, default False
+        training : bool or None, default False
             Without effect: the layer computes the same in training.
 
         Returns
@@ -89,7 +90,7 @@ class Recurrent(Affine):
             this and the last state.
         """
         library, x, kernel = self._operands(x)
-        boolean_option(self.name, "training", training)
+        training_option(self.name, training)
         if not x.shape[-2]:
             raise ValueError(f"{self.name}: {describe(x)} has no times [at {user_line()}]")
         recurrent, bias = (as_layer_operand(v, x) for v in (self.recurrent_kernel, self.bias))
@@ -104,14 +105,15 @@ class Recurrent(Affine):
         return found
 
     def _first_states(self, library: ModuleType, x: RawArray, given: Any) -> list[Any]:
+        """Return the states before the first time: ``given``, one array or a list, or zeros for None."""
         shape = (*x.shape[:-2], self.units)
         if given is None:
             return [constant_like(library, shape, 0.0, x)] * self._states
         several = list(given) if isinstance(given, list | tuple) else [given]
-        states = [array_from_numpy(state) for state in several]
+        states = [asarray_like(library, state, x) for state in several]
         if len(states) != self._states or any(tuple(state.shape) != shape for state in states):
             raise ValueError(
-                f"{self.name}: initial_state must be {self._states} of shape {shape}, got "
+                f"{self.name}: give initial_state as a list of {self._states} of shape {shape}, got "
                 f"{', '.join(map(describe, states))} [at {user_line()}]"
             )
         return states

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from .._util.errors import describe, short_repr, user_line
 from . import activations
 from .convolution import Sizes, axis_sizes, pad_axis
-from .initializers import finite_number
+from .image import METHODS, resize
+from .initializers import finite_number, named_option
 from .layers import Layer, integer_option
 from .libraries import library_of
 
@@ -160,16 +161,18 @@ class Cropping2D(Border):
 
 
 class UpSampling2D(Layer):
-    """A layer that repeats each row and column: the nearest neighbour of each new element.
+    """A layer that makes images larger by whole factors.
 
     Data have the axes ``(..., rows, columns, channels)``.
 
     Parameters
     ----------
     size : int or pair of int, default 2
-        The number of times that a row and a column occur.
+        The factors of the numbers of rows and columns.
     name : str, optional
         The name in messages.
+    interpolation : {"nearest", "bilinear"}
+        Repeat each row and column, or interpolate as ``nn.image.resize``.
 
     Examples
     --------
@@ -180,19 +183,28 @@ class UpSampling2D(Layer):
 
     least_axes = 3
 
-    def __init__(self, size: Sizes = 2, name: str | None = None) -> None:
+    def __init__(
+        self, size: Sizes = 2, name: str | None = None, *, interpolation: str = "nearest"
+    ) -> None:
         super().__init__(name)
         self.size = axis_sizes("UpSampling2D", "size", size, 2)
+        self.interpolation = named_option("UpSampling2D", "interpolation", interpolation, METHODS)
 
     def call(self, x: Any) -> Array:
         library = library_of(self.name, x)
+        if self.interpolation == "bilinear":
+            lengths = (n * count for n, count in zip(x.shape[-3:-1], self.size, strict=True))
+            return resize(x, tuple(lengths))
         for axis, count in zip((-3, -2), self.size, strict=True):
             x = library.repeat(x, count, axis=axis)
         return x
 
 
 def axis_pairs(owner: str, name: str, given: Pairs) -> tuple[tuple[int, int], ...]:
-    """Return (before, after) for rows and columns; raise TypeError or ValueError for anything else."""
+    """Return the option ``name`` of ``owner`` as ((top, bottom), (left, right)).
+
+    given : an integer, or a pair of integers or pairs; anything else raises TypeError or ValueError.
+    """
     several: Any = given if isinstance(given, list | tuple) else (given, given)
     pairs = [one if isinstance(one, list | tuple) else (one, one) for one in several]
     if len(pairs) != 2 or any(len(pair) != 2 for pair in pairs):

@@ -565,6 +565,12 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
     if axis is None:
         return repeat(reshape(x, (-1,)), repeats, axis=0)
     at = normalize_axis_index("repeat", x, axis)
+    if (
+        type(repeats) is int and repeats > 0
+    ):  # the gradient is a sum, a tenth of an indexed one's time
+        before, after = x.shape[: at + 1], x.shape[at + 1 :]
+        spread = broadcast_to(expand_dims(x, axis=at + 1), (*before, repeats, *after))
+        return reshape(spread, (*before[:-1], before[-1] * repeats, *after), copy=True)
     # Arrays are read, since the shape of the result depends on the values.
     times: Any = current(repeats)[1] if isinstance(repeats, Array) else repeats
     data = current(x)[1]

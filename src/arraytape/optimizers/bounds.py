@@ -144,6 +144,10 @@ def pair_of(bound: Any, x: Array, path: str) -> tuple[Any, Any, Any]:
 
 
 def side(bound: npt.ArrayLike | None, x: Array, path: str, which: str, free: float) -> Any:
+    """Return the lower or the upper bounds of the elements of x as a vector.
+
+    which : "lower" or "upper", for the message.  free : the value that stands for no bound.
+    """
     try:
         found = np.asarray(free if bound is None else bound, np.float64)
         return np.broadcast_to(found, x.shape).reshape(-1)

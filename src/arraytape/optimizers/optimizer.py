@@ -368,10 +368,12 @@ class Optimizer(Module):
         return number_in_range(self.name, "learning_rate of the schedule", found, 0.0, math.inf)
 
     def _decays(self, variable: Variable) -> bool:
+        """Return True unless ``exclude_from_weight_decay`` excluded the Variable."""
         named = any(word in variable.name for word in self._names_not_decayed)
         return not named and self._not_decayed.find_variable(variable) is None
 
     def _clipped(self, pairs: Sequence[Pair]) -> Sequence[Pair]:
+        """Return the pairs with gradients clipped as ``clipvalue`` and its like demand."""
         gradients = [g for g, _ in pairs]
         if self.clipvalue is not None:
             gradients = clip_by_value(gradients, -self.clipvalue, self.clipvalue)
@@ -384,6 +386,7 @@ class Optimizer(Module):
         return [(g, variable) for g, (_, variable) in zip(gradients, pairs, strict=True)]
 
     def _place(self, variable: Variable) -> int:
+        """Return the index of a Variable's slots in the lists of ``slots``; make them if it has none."""
         place = self._updated.find_variable(variable)
         if place is None:
             place = len(self._updated.variables)
@@ -433,13 +436,17 @@ def is_at_hand(x: Array) -> bool:
 
 
 def rate_for_gradient(number: float | Array, g: Array) -> Any:
-    """Return ``number``, a learning rate; an Array is cast to the precision and device of g."""
+    """Return a learning rate, to be multiplied by the gradient g without a change of g's precision.
+
+    number : a Python number, or an Array, which is cast to the precision and device of g.
+    """
     if not isinstance(number, Array):
         return number
     return xp.astype(number, xp.finfo(g.dtype).dtype, copy=False, device=g.device)
 
 
 def decayed_values(xp: Namespace, g: Any, values: Sequence[Any], numbers: Sequence[Any]) -> Any:
+    """Reduce a value by ``factor`` times itself: the formula of the weight decay, which needs no g."""
     (value,), (factor,) = values, numbers
     return (value - factor * value,)
 
@@ -450,10 +457,11 @@ Formula = Callable[[Namespace, Any, Sequence[Any], Sequence[Any]], Sequence[Any]
 def assign_values(
     formula: Formula, g: Array, variables: Sequence[Variable], numbers: Sequence[Any]
 ) -> None:
-    """Assign to Variables the values that a formula computes from g, their values and numbers.
+    """Change Variables, such as a parameter and its momentum, by the formula of a step.
 
-    formula : elementwise array-API code, a function of a namespace, g, the values and the numbers.  It
-    returns the new values.  A storage such as CuPy's computes them by one kernel.
+    formula : elementwise array-API code: a function of a namespace, the gradient g, the Variables'
+    values and ``numbers``, such as the learning rate.  It returns the new values.  A storage such as
+    CuPy's computes all of them by one kernel.
     """
     storage = storage_of(peek(g))
     if storage.fusing:
@@ -472,7 +480,7 @@ def assign_values(
 
 @cache
 def kernel_of_formula(storage: Storage, formula: Formula, count: int) -> Callable[..., Any]:
-    """Return ``formula`` as one kernel of raw data: of g, ``count`` values, and numbers."""
+    """Return the formula of ``assign_values``, for ``count`` Variables, as one kernel of raw data."""
 
     def new_values(g: Any, *rest: Any) -> Sequence[Any]:
         return tuple(formula(storage.xp, g, rest[:count], rest[count:]))
@@ -482,7 +490,10 @@ def kernel_of_formula(storage: Storage, formula: Formula, count: int) -> Callabl
 
 
 def takes_arrays(update: Update) -> Update:
-    """Mark an ``update`` method as correct for a learning rate and a step number that are Arrays."""
+    """Mark an ``update`` method as correct for Arrays in place of the numbers ``rate`` and ``step``.
+
+    ``xp.function`` passes Arrays while it traces, because numbers would be constants of the program.
+    """
     update.takes_arrays = True  # type: ignore[attr-defined]
     return update
 
@@ -510,7 +521,10 @@ class Updated:
 
 
 def fit_gradient(owner: str, g: Array, variable: Variable) -> Array:
-    """Return gradient g, detached, in the dtype of ``variable``; raise ValueError if g does not fit."""
+    """Return the gradient g in the dtype of its Variable, without a tape; check that it fits.
+
+    owner : the optimizer's name, for the message.
+    """
     kind_fits = g.dtype.kind == "f" or (g.dtype.kind == "c" and variable.dtype.kind == "c")
     if g.shape != variable.shape or g.device != variable.device or not kind_fits:
         value = layout_text(variable)

@@ -293,9 +293,10 @@ class Problem:
 
 
 def moved_to(leaves: Sequence[Array], values: Sequence[Array]) -> list[Array]:
-    """Assign ``values`` to the Variables among ``leaves``.
+    """Return the leaves of f's argument at a point: each value, or the Variable that now holds it.
 
-    Return the values, but the Variable itself in place of the value of a Variable.
+    leaves : the leaves of x0, Arrays and Variables.  values : their values at the point, which are
+    assigned to the Variables, because f may read these directly.
     """
     for x, value in zip(leaves, values, strict=True):
         if isinstance(x, Variable):
@@ -449,7 +450,7 @@ def variables_of(owner: str, function: str, given: Any) -> list[Variable]:
 
 
 def number_in_range(owner: str, name: str, value: float, least: float, below: float) -> float:
-    """Return a real number in [least, below); raise TypeError or ValueError for anything else."""
+    """Check that the option ``name`` of ``owner`` lies in [least, below), and return it as a float."""
     given = real_number(owner, name, value)
     if not least <= given < below:
         raise ValueError(

@@ -16,6 +16,7 @@ from .ufunc_calls import CASTS
 
 DOT = "dot"
 MOST = 1 << 16  # the maximum length of a constant of ones, which stays in memory
+WIDTHS = np.dtype(np.float32), np.dtype(np.float64)
 FEW = 1 << 13  # full sums of more elements are not slower than a product with ones
 
 
@@ -109,11 +110,11 @@ def is_positive(x: Operand) -> bool:
 
 # --- sums as products with ones ----------------------------------------------------------------------
 def with_products(program: Program, exact: Collection[Node] = ()) -> Program:
-    """Return the program with matrix products with ones in place of sums of float64.
+    """Return the program with matrix products with ones in place of sums of floats.
 
     BLAS needs a half to a twentieth of the time of NumPy's sums.  exact : nodes that keep their bits.
     """
-    sums = {node for node in program.nodes if node.op == "sum" and node.dtype == np.float64}
+    sums = {node for node in program.nodes if node.op == "sum" and node.dtype in WIDTHS}
     if sums <= set(exact):
         return program
     ones = Ones()
@@ -124,33 +125,38 @@ def with_products(program: Program, exact: Collection[Node] = ()) -> Program:
     return mapped(program, new_of)
 
 
-class Ones(dict[tuple[int, ...], Node]):
-    """A dict from a shape to a constant of ones, made at its first use."""
+class Ones(dict[tuple[tuple[int, ...], Any], Node]):
+    """A dict from a shape and a dtype to a constant of ones, made at its first use."""
 
-    def __missing__(self, shape: tuple[int, ...]) -> Node:
-        value = np.ones(shape)
-        self[shape] = Node(CONSTANT, like=value, value=value)
-        return self[shape]
+    def __missing__(self, key: tuple[tuple[int, ...], Any]) -> Node:
+        value = np.ones(*key)
+        self[key] = Node(CONSTANT, like=value, value=value)
+        return self[key]
 
 
 def product(node: Node, ones: Ones) -> Node | None:
     """Return a product with ones that replaces a sum over all axes, the first axes or the last axes.
 
-    Return None for other sums, or if BLAS would not be faster.
+    Return None for other sums, or if BLAS would not be faster.  Also return None for float32 unless the
+    axes are the first ones: NumPy adds rows one by one, and BLAS has smaller rounding errors.  Over
+    other axes NumPy's pairwise sums have the smaller ones.
     """
     x, axes = node.args[0], axes_of(node)
     if axes is None or node.call is not numpy_namespace.sum or x.op in CASTS:
         return None  # ``x.op in CASTS``: the sum of a cast mask is a count, which stays exact
     count, rank = x.size // node.size, len(x.shape)
-    is_packed = x.strides == packed(x.shape, 8)
+    width = x.dtype.itemsize
+    is_packed, single = x.strides == packed(x.shape, width), x.dtype == np.float32
     if len(axes) == rank:
-        if node.shape or not is_packed or count > FEW:
+        if node.shape or not is_packed or count > FEW or single:
             return None
-        return like(node, DOT, dot, again_in(x, (count,)), ones[count,])
+        return like(node, DOT, dot, again_in(x, (count,)), ones[(count,), x.dtype])
     first = axes == tuple(range(len(axes)))
+    if single and not first:
+        return None
     if count > MOST or not (first or axes == tuple(range(rank - len(axes), rank))):
         return None
-    if not is_packed and (rank != 2 or x.strides != packed(x.shape[::-1], 8)[::-1]):
+    if not is_packed and (rank != 2 or x.strides != packed(x.shape[::-1], width)[::-1]):
         return None
     shape: tuple[int, ...] = (node.size, count)
     row: tuple[int, ...] = (node.size,)
@@ -158,7 +164,7 @@ def product(node: Node, ones: Ones) -> Node | None:
     if rank == len(node.shape) == 2:  # keepdims=True
         row, column = ((1, node.size), (1, count)) if first else ((node.size, 1), (count, 1))
     x = again_in(x, shape[::-1] if first else shape)
-    pair = (ones[column], x) if first else (x, ones[column])
+    pair = (ones[column, x.dtype], x) if first else (x, ones[column, x.dtype])
     whole = like(node, "matmul", np.matmul, *pair)
-    whole.shape, whole.strides = row, packed(row, 8)
+    whole.shape, whole.strides = row, packed(row, width)
     return again_in(whole, node.shape)

@@ -281,6 +281,30 @@ class Source:
         self.copy_into(node, node.args[0], ", 'unsafe'")
         return True
 
+    def join(self, place: int, node: Node) -> bool:
+        """Write a concatenation into kept memory; return False if the result cannot use kept memory.
+
+        New memory of some megabytes costs more than the copy, because the system has to clear it.
+        """
+        axis = node.keywords.get("axis", 0)
+        if len(node.args) != 1 or type(axis) is not int or self.room(node) is None:
+            return False
+        function = self.named("concatenate", np.concatenate)
+        self.lines.append(
+            f"{function}({self.text_of(node.args[0], True)}, {axis}, {self.names[node]})"
+        )
+        return True
+
+    def reshape(self, place: int, node: Node) -> bool:
+        """Write a reshape that copies into kept memory; return False for views and for other results."""
+        x = node.args[0]
+        if node.view or type(x) is not Node or not x.shape or self.room(node) is None:
+            return False
+        into = self.view(self.names[node], f"{self.names[node]}.reshape({x.shape!r})")
+        self.scope["copyto"] = np.copyto
+        self.lines.append(f"copyto({into}, {self.text_of(x, True)})")
+        return True
+
     def copy_into(self, node: Node, x: Node, casting: str = "") -> None:
         self.scope["copyto"] = np.copyto
         self.lines.append(f"copyto({self.names[node]}, {self.text_of(x, True)}{casting})")
@@ -655,6 +679,8 @@ STATEMENTS: dict[str, Callable[[Source, int, Node], bool]] = {
     MASKED: Source.mask,
     "put": Source.put,
     **dict.fromkeys(CASTS, Source.cast),
+    "concat": Source.join,
+    "reshape": Source.reshape,
 }
 
 
