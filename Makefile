@@ -30,7 +30,7 @@ help:  ## Show this list
 
 demo: .venv/.demo  ## Differentiate scikit-learn; plot in build/differentiate_sklearn.png
 	@mkdir -p build
-	$(BIN)/python examples/differentiate_sklearn.py --out build/differentiate_sklearn.png
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python examples/differentiate_sklearn.py --out build/differentiate_sklearn.png
 
 quick: .venv/.dev  ## Run the tests of tapes, recorders, writes, transformations and rules: 20 seconds
 	$(PARALLEL) -m "not slow and not nightly" $(QUICK)
@@ -111,8 +111,8 @@ pages: .venv/.dev  ## Write the pages that programs write of the sources; PAGES=
 smoke: .venv/.dev  ## Run each benchmark once, to see that it runs
 	$(BIN)/python asv_bench/run.py --smoke
 
-docs: .venv/.docs  ## Build the site in build/docs/html: examples run, warnings are errors, links are checked
-	PYTHONPATH=tools $(BIN)/python -m website
+docs: .venv/.docs  ## Build the site in build/docs/html, warnings are errors; FAST=1 runs no examples, and leaves the gallery out
+	PYTHONPATH=tools $(BIN)/python -m website $(if $(FAST),--no-gallery)
 
 dist: .venv/.release  ## Build wheel and sdist in dist/, and check them as a package index does
 	rm -rf dist

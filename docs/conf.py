@@ -17,6 +17,7 @@ extensions = [
     "numpydoc",
     "sphinx_copybutton",
     "website.docstrings",
+    "website.edit_links",
     "website.formulas",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
@@ -42,19 +43,37 @@ html_title = "arraytape"
 templates_path = ["_templates"]
 html_static_path = [os.path.join(os.path.dirname(__file__), "_static")]
 html_css_files = ["site.css"]
+html_logo = os.path.join(html_static_path[0], "logo.svg")
+html_favicon = html_logo
+html_search_scorer = os.path.join(html_static_path[0], "scorer.js")
 html_copy_source = False
+copybutton_prompt_text = r">>> |\.\.\. "  # a copy of an example has its code alone
+copybutton_prompt_is_regexp = True
 html_show_search_summary = False  # it fetches pages, which one opened from a file may not
 html_show_sourcelink = False
 html_sidebars = {"overview": []}
-html_context = {"default_mode": "auto"}
+html_context = {
+    "default_mode": "auto",
+    "edit_page_url_template": "https://github.com/arraytape/arraytape/edit/main/{{ source_file_name }}",
+    "edit_page_provider_name": "GitHub",
+}
 html_theme_options = {
+    "logo": {"text": "arraytape"},
+    "github_url": "https://github.com/arraytape/arraytape",
+    "use_edit_page_button": True,
+    # A file of the site itself.  A page that is opened from a file cannot read it, and shows no menu.
+    "switcher": {
+        "json_url": "_static/versions.json",
+        "version_match": "dev" if "dev" in release else release,
+    },
+    "check_switcher": False,  # the theme looks for the file in another folder; a test reads it
     "collapse_navigation": True,
     "navigation_depth": 4,
     "show_toc_level": 2,
     "header_links_before_dropdown": 6,
     "footer_start": ["copyright"],
-    "footer_end": [],
-    "navbar_end": ["theme-switcher"],
-    "secondary_sidebar_items": ["page-toc"],
-    "show_prev_next": False,
+    "footer_end": ["version"],
+    "navbar_end": ["version-switcher", "theme-switcher", "navbar-icon-links"],
+    "secondary_sidebar_items": ["page-toc", "edit-this-page"],
+    "show_prev_next": True,
 }

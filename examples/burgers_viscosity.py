@@ -1,4 +1,6 @@
-"""Read a fluid's viscosity off 100 noisy velocities: a physics-informed network for Burgers' equation.
+"""Find a viscosity from noisy velocities.
+
+A physics-informed network for Burgers' equation finds a fluid's viscosity from 100 velocities.
 
     python examples/burgers_viscosity.py --out burgers_viscosity.png
 

@@ -1,4 +1,6 @@
-"""Compute errors of canonical correlations, from derivatives through array-api-extra and SciPy.
+"""Compute errors of canonical correlations.
+
+They follow from derivatives through array-api-extra and SciPy.
 
     python examples/canonical_correlations.py --out canonical_correlations.png
 

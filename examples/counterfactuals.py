@@ -1,4 +1,6 @@
-"""Find the smallest changes of a patient's measurements that change a scikit-learn SVC's decision.
+"""Change the decision of an SVC.
+
+The program finds the smallest changes of a patient's measurements that do so.
 
     python examples/counterfactuals.py --out counterfactuals.png
 

@@ -1,4 +1,6 @@
-"""Layers with gradients of their own: one derived by hand, one from an existing NumPy program.
+"""Write layers with their own gradients.
+
+One gradient is derived by hand; the other comes from an existing NumPy program.
 
     python examples/custom_layer.py --steps 150 --out custom_layer.png
 

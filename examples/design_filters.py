@@ -1,4 +1,6 @@
-"""Design filters for which scipy.signal has no function, with derivatives of its freqz.
+"""Design filters by gradient.
+
+scipy.signal has no function for them, but the derivatives of its freqz suffice.
 
     python examples/design_filters.py --out design_filters.png
 

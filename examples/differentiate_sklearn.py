@@ -1,4 +1,6 @@
-"""Tune a pipeline of scikit-learn by gradients through its installed code.
+"""Tune a scikit-learn pipeline by gradients.
+
+The gradients pass through scikit-learn's installed code.
 
     python examples/differentiate_sklearn.py --steps 60 --out differentiate_sklearn.png --seed 0
 

@@ -1,4 +1,6 @@
-"""Fit an epidemic's differential equations to counts, with errors of parameters, curve and peak.
+"""Fit an epidemic to counts.
+
+A fit of differential equations gives errors of the parameters, the curve and the peak's day.
 
     python examples/fit_an_epidemic.py --out fit_an_epidemic.png
 

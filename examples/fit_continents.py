@@ -1,4 +1,6 @@
-"""Put South America back next to Africa: a rotation fitted through SciPy's Rotation, robustly.
+"""Fit South America to Africa.
+
+A rotation is fitted through SciPy's Rotation, robustly.
 
     python examples/fit_continents.py --steps 100 --out fit_continents.png
 

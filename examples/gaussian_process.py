@@ -1,4 +1,6 @@
-"""Fit a Gaussian process' hyperparameters through scikit-learn's kernel functions.
+"""Fit a Gaussian process.
+
+The gradient of its hyperparameters passes through scikit-learn's kernel functions.
 
     python examples/gaussian_process.py --steps 200 --out gaussian_process.png
 

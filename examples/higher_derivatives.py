@@ -1,4 +1,6 @@
-"""Higher derivatives by nested tapes and forward mode, and Newton's method with Hessian products.
+"""Compute higher derivatives.
+
+Nested tapes and forward mode compute them; Newton's method uses products with the Hessian.
 
     python examples/higher_derivatives.py --order 5 --steps 300 --out higher_derivatives.png
 

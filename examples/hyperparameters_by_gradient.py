@@ -1,4 +1,6 @@
-"""Choose the hyperparameters of scikit-learn's LogisticRegression by gradient, through its own fit.
+"""Choose hyperparameters by gradient.
+
+The gradient passes through the fit of scikit-learn's LogisticRegression.
 
     python examples/hyperparameters_by_gradient.py --out hyperparameters_by_gradient.png
 

@@ -1,4 +1,6 @@
-"""Find the training points that most influence the test loss of scikit-learn's LogisticRegression.
+"""Find influential training points.
+
+They are the points on which the test loss of scikit-learn's LogisticRegression depends most.
 
     python examples/influence_of_training_points.py --out influence_of_training_points.png
 

@@ -1,4 +1,6 @@
-"""Fit an orbit of Mars to Kepler's twelve oppositions, with errors, through Kepler's equation.
+"""Fit the orbit of Mars.
+
+Kepler's twelve oppositions and Kepler's equation give the orbit, with errors.
 
     python examples/kepler_orbit.py --out kepler_orbit.png
 

@@ -1,4 +1,6 @@
-"""Fit a model to data that is larger than the workers' memory: gradients of partitions, on Dask.
+"""Fit data larger than memory.
+
+Workers of Dask compute gradients of partitions, each of which fits into their memory.
 
     python examples/larger_than_memory.py              # 1.6 GB through two processes of 400 MiB
     python examples/larger_than_memory.py --steps 10   # stop here...

@@ -1,4 +1,6 @@
-"""Learn the equations of lynx and hares from counts: a neural ODE next to Lotka and Volterra.
+"""Fit a neural ODE to populations.
+
+It learns the equations of lynx and hares from counts, next to those of Lotka and Volterra.
 
     python examples/lynx_and_hares.py --out lynx_and_hares.png
 

@@ -1,4 +1,6 @@
-"""Fit SciPy's distributions with exact gradients, and sample a hierarchical model made of them.
+"""Fit distributions with exact gradients.
+
+They are SciPy's distributions; a hierarchical model made of them is sampled, too.
 
     python examples/maximum_likelihood.py --draws 200 --out maximum_likelihood.png
 

@@ -1,4 +1,6 @@
-"""Learn a metric for handwritten digits, with gradients through scikit-learn's distances.
+"""Learn a metric for digits.
+
+Its gradients pass through scikit-learn's distances.
 
     python examples/metric_learning.py --out metric_learning.png
 

@@ -1,4 +1,6 @@
-"""Find the measurements on which the explained variance of scikit-learn's PCA depends.
+"""Find what scikit-learn's PCA depends on.
+
+One gradient shows on which measurements the explained variance depends.
 
     python examples/pca_influence.py --out pca_influence.png
 

@@ -1,4 +1,6 @@
-"""Estimate betas of shares: a posterior by variational inference through scipy.stats.
+"""Estimate betas of shares.
+
+Variational inference through scipy.stats finds their posterior.
 
     python examples/posterior_of_betas.py --out posterior_of_betas.png
 

@@ -1,4 +1,6 @@
-"""Straighten a crumpled photograph by gradient, through scipy.ndimage.
+"""Straighten a crumpled photograph.
+
+The gradient passes through scipy.ndimage.
 
     python examples/register_images.py --out register_images.png
 

@@ -1,4 +1,6 @@
-"""Train a network on scikit-learn's digits with AdamW, in a run that can be stopped and resumed.
+"""Train a network; stop and resume.
+
+The network learns scikit-learn's digits with AdamW.
 
     python examples/train_digits.py                        # to the end
     python examples/train_digits.py --steps 600            # stop here...

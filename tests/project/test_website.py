@@ -3,12 +3,27 @@
 ``make docs`` builds them and checks the built pages, which takes minutes.
 """
 
+import io
+import json
 import re
 
 import pytest
 
 from helpers.repository import ROOT
-from website import check, docstrings, formulas, gallery, moved, points, reference, sources, uses
+from website import (
+    check,
+    docstrings,
+    edit_links,
+    formulas,
+    gallery,
+    keywords,
+    moved,
+    points,
+    progress,
+    reference,
+    sources,
+    uses,
+)
 
 DESCRIBED = re.compile(
     r"^ *\.\. (?:auto(?:function|class|method|property|attribute|module)|py:\w+):: ([\w.]+)",
@@ -25,6 +40,12 @@ def test_every_page_is_in_one_toctree():
     ]
     decisions = {name for name in PAGES if re.match(r"decisions/\d", name)}  # listed by a pattern
     assert sorted(listed) == sorted({*PAGES, *GENERATED} - {"index", *decisions})
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_text_of_a_link_is_a_title_and_no_file_name(name):
+    text = PAGES[name].read_text(encoding="utf-8")
+    assert re.findall(r"\[[^][]*\.md`?\]\([^)]*\)", text) == []
 
 
 def test_the_old_address_of_a_page_leads_to_it(tmp_path):
@@ -95,6 +116,57 @@ def test_code_keeps_what_looks_like_a_link(tmp_path):
     assert code
     text = sources.source(page)
     assert text.count("```") == page.read_text(encoding="utf-8").count("```")
+
+
+# --- search ---------------------------------------------------------------------------------------
+def test_each_word_of_the_index_leads_to_one_page():
+    assert {*keywords.KEYWORDS} <= {*PAGES}
+    words = [word for listed in keywords.KEYWORDS.values() for word in listed.split(", ")]
+    assert len({*words}) == len(words)
+    assert [word for word in words if word != word.lower().strip()] == []
+    text = keywords.with_keywords("howto/pandas", sources.source(PAGES["howto/pandas"]))
+    assert text.startswith("# With pandas and polars\n\n```{index} ! pandas, ! polars, ")
+    assert keywords.with_keywords("dev/ops", "# Ops\n") == "# Ops\n"
+
+
+def test_what_sphinx_computes_as_the_score_of_a_word_is_highest_for_its_page():
+    """The search of a built site, for one word: entries of the index, then names, then titles."""
+    built = ROOT / "build" / "docs" / "html" / "searchindex.js"
+    if not built.exists():
+        pytest.skip("make docs has not built the site")
+    index = json.loads(built.read_text().removeprefix("Search.setIndex(").removesuffix(")"))
+    for page, listed in keywords.KEYWORDS.items():
+        for word in listed.split(", "):
+            scores = [
+                (round(100 * len(word) / len(entry)), index["docnames"][file])
+                for entry, found in index["indexentries"].items()
+                for file, _, main in found
+                if main and word in entry
+            ]
+            assert max(scores) == (100, page), word
+
+
+# --- the link to the source -----------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("page", "file"),
+    [
+        ("howto/install", "docs/howto/install.md"),
+        ("overview", "README.md"),
+        ("gallery/kepler_orbit", "examples/kepler_orbit.py"),
+        ("reference/arraytape.exp", "src/arraytape/ops/elementwise_functions.py"),
+        ("reference/arraytape.grad", "src/arraytape/functional/derivatives.py"),
+        ("reference/arraytape.GradientTape", "src/arraytape/_tape/tape.py"),
+        ("reference/public_names", None),
+        ("reference/generated/scope", None),
+        ("search", None),
+    ],
+)
+def test_a_page_can_be_edited_where_its_text_is(page, file):
+    assert edit_links.file_of(page) == file
+    assert file is None or (ROOT / file).exists()
+    context = {"page_source_suffix": ".md"}
+    edit_links.link(None, page, "", context, None)
+    assert context == {"page_source_suffix": ".md" if file else "", "source_file_name": file}
 
 
 # --- reference ------------------------------------------------------------------------------------
@@ -277,9 +349,37 @@ def test_each_program_has_a_page_with_a_title_and_a_picture():
         title, text = gallery.docstring(program)
         page = pages[f"gallery/{program.stem}"]
         assert title in page
+        assert len(title.split()) <= 6
         assert text
         assert f"({program.stem}.png)" in page
         assert f"\n{program.stem}\n" in pages["gallery/index"]
+
+
+def test_a_program_runs_again_only_after_a_change(tmp_path, monkeypatch):
+    ran = []
+    monkeypatch.setattr(gallery, "run", lambda program, folder: ran.append(program.stem) or 0.0)
+    monkeypatch.setattr(gallery, "programs", lambda: [ROOT / "examples" / "kepler_orbit.py"])
+    gallery.run_all(tmp_path)
+    gallery.run_all(tmp_path)
+    (tmp_path / "kepler_orbit.stamp").write_text("another state")
+    gallery.run_all(tmp_path)
+    assert ran == ["kepler_orbit"] * 2
+
+
+# --- progress -------------------------------------------------------------------------------------
+def test_progress_is_a_line_for_each_tenth():
+    out = io.StringIO()
+    stream = progress.Tenths(out)
+    for i in range(1, 101):
+        stream.write("\x1b[2K")
+        stream.write(f"reading sources... [{i: >3}%] ")
+        stream.write(f"page{i}")
+        stream.write("\r")
+    stream.write("\nbuild succeeded.\n")
+    lines = out.getvalue().splitlines()
+    assert lines[0] == "reading sources... 0 %"
+    assert lines[1:-1] == [f"reading sources... {i} %" for i in range(10, 101, 10)]
+    assert lines[-1] == "build succeeded."
 
 
 # --- the check of built pages ---------------------------------------------------------------------

@@ -72,12 +72,14 @@ WIDTH, LEFT, RIGHT, TOP, BAND = 860, 330, 30, 64, 34
 LOWEST, HIGHEST = 0.05, 50.0
 TICKS = (0.1, 0.3, 1, 3, 10, 30)
 STYLE = """\
+    .ground { fill: #ffffff }
     text { font: 13px sans-serif; fill: #1f2328; dominant-baseline: central }
     .tick { fill: #656d76; font-size: 11px; text-anchor: middle }
     .line { stroke: #8c959f; stroke-width: 0.6 }
     .one { stroke: #57606a; stroke-width: 1.4 }
     .a { fill: #0969da } .b { fill: #54aeff } .c { fill: #bc4c00 } .d { fill: #1a7f37 }
     @media (prefers-color-scheme: dark) {
+      .ground { fill: #0d1117 }
       text { fill: #e6edf3 }
       .tick { fill: #8d96a0 }
       .line { stroke: #6e7681 }
@@ -118,6 +120,7 @@ def picture(found: Table) -> str:
         'aria-label="Steps as multiples of a gradient written by hand in NumPy">',
         f"  {pages.mark('benchmarks_picture')}",
         f"  <style>\n{STYLE}\n  </style>",
+        '  <rect class="ground" width="100%" height="100%"/>',
     ]
     for i, (kind, name) in enumerate(zip("abcd", header[1:], strict=True)):
         parts += [mark(kind, 20 + 150 * i, 16), f'  <text x="{32 + 150 * i}" y="16">{name}</text>']

@@ -24,21 +24,23 @@ HEAD = f"""# scikit-learn's estimators and metrics
 
 {pages.mark("estimators_table")}
 
-How each of them answers Arrays, with `array_api_dispatch=True`: fitted to small data, every method and
-every fitted attribute of floating point was differentiated by the data and by a continuous target, and
-held against central differences of fits to perturbed NumPy data (relative error at most 1e-5, or as in
-brackets where refits do not tell it so well). **None is wrong in silence.**
+This page lists, for each estimator, the methods and fitted attributes that have derivatives. Each
+estimator was fitted to small data, with `array_api_dispatch=True`. The derivatives of each method and
+of each attribute of floating point, with respect to the data and a continuous target, were compared
+with central differences of fits to changed NumPy data. The relative error is at most 1e-5, or the
+number in brackets where such differences are less exact. **No gradient was wrong without a warning or
+an error.**
 
-- **outside** of a context: "yes", all that has a derivative is right; "in part"; "warns", a gradient
-  lacks a part, with a warning that names the line; "leaves", results are NumPy data or numbers, of which
-  a gradient is an error; "constant"; "refuses".
-- **differentiates**: right inside `with arraytape.interop.sklearn():`.
-- **constant**: the derivative is zero wherever there is one (labels, scores that count).
-- **not**: what warns, what is NumPy data (a gradient of it is an error that names the line), what is
-  refused and why.
+- **outside**: what happens without a context. "yes": all derivatives are right. "in part": some are.
+  "warns": a gradient lacks a part, and a warning names the line. "leaves": results are NumPy data or
+  numbers, and their gradient is an error. "constant": the derivative is zero. "refuses": the call
+  raises an error.
+- **differentiates**: what has right derivatives inside `with arraytape.interop.sklearn():`.
+- **constant**: what has the derivative zero wherever it exists, such as labels and scores that count.
+- **not**: what gives a warning or an error inside the context, with the reason.
 
-Methods get other data than the fit, on the same tape. Parameters are such that a fit ends
-at its solution. Attributes that are tables of a search (`alphas_`, `best_score_`) stay NumPy data.
+Methods get other data than the fit, on the same tape. Parameters are such that a fit ends at its
+solution. Attributes that are tables of a search (`alphas_`, `best_score_`) stay NumPy data.
 """
 TABLE = """
 | estimator | outside | differentiates | constant | not |

@@ -50,8 +50,8 @@ INTRODUCTION = f"""\
 {pages.mark("scope")}
 
 arraytape is a namespace of the array API standard: `xp.sum(x)` is the way to say it, and
-[coverage.md](coverage.md) lists every name. Much code says `np.sum(x)` or `x.sum()` instead. On an
-Array both are recorded like the op of the standard, by these rules:
+[Gradients, name by name](coverage.md) lists every name. Much code says `np.sum(x)` or `x.sum()`
+instead. On an Array both are recorded like the op of the standard, by these rules:
 
 - A function of NumPy's is in when an op of the namespace, a few lines of ops, or NumPy's own program
   in Python over other functions that are in, have its meaning. Values and parameters are NumPy's. A

@@ -7,6 +7,7 @@ python -m website --no-gallery   # do not run examples; keep the output of earli
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shutil
 import sys
 import time
@@ -16,7 +17,7 @@ from sphinx.cmd.build import main as sphinx
 
 import name_examples
 
-from . import check, gallery, moved, reference, sources
+from . import check, gallery, keywords, moved, progress, reference, sources
 
 BUILD = sources.ROOT / "build" / "docs"
 SOURCE, HTML, RUNS = BUILD / "source", BUILD / "html", BUILD / "gallery"
@@ -31,14 +32,19 @@ def main() -> int:
     begin = time.perf_counter()
     if not arguments.no_gallery:
         gallery.run_all(RUNS)
-        print(f"examples: {time.perf_counter() - begin:.0f} s")
+        print(f"examples: {time.perf_counter() - begin:.0f} s", flush=True)
     write_sources(arguments.no_gallery)
-    state = gallery.state_of_the_sources()
+    state = gallery.state_of(
+        *(sources.ROOT / folder for folder in ("examples", "src", "tools/website"))
+    )
     forget_unless(state)
-    strict = ["-W", "--keep-going", "-q"]
+    strict = ["-W", "--keep-going", "--jobs", "auto"]
     places = ["-c", str(sources.DOCS), "-d", str(DOCTREES), str(SOURCE), str(HTML)]
-    if code := sphinx([*strict, *places]):
+    with contextlib.redirect_stdout(progress.Tenths(sys.stdout)):
+        code = sphinx([*strict, *places])
+    if code:
         return code
+    print("checking links", flush=True)
     moved.write_redirects(HTML)
     missing = name_examples.without_example(reference.public())
     wrong = [*check.faults(HTML), *(f"{name} has no example" for name in missing)]
@@ -65,7 +71,10 @@ def write_sources(without_gallery: bool) -> None:
     """Write the sources of all pages: those of the repository, the reference and the gallery."""
     gallery_too = not without_gallery
     found = sources.pages().items()
-    texts = {f"{name}.md": sources.source(file, gallery_too) for name, file in found}
+    texts = {
+        f"{name}.md": keywords.with_keywords(name, sources.source(file, gallery_too))
+        for name, file in found
+    }
     texts |= {f"{name}.rst": text for name, text in reference.sources(gallery_too).items()}
     if without_gallery:
         texts[f"{gallery.FOLDER}/index.md"] = gallery.INTRODUCTION

@@ -1,6 +1,7 @@
 """The gallery: a page for each program of examples/, with its picture, its output and its source.
 
-The programs run again only if one of them, or arraytape, has changed since the last run.
+The programs run again only if one of them, or arraytape, has changed since the last run.  Several run at
+the same time, each on one thread.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from .sources import GALLERY as FOLDER
@@ -43,26 +45,39 @@ def docstring(program: Path) -> tuple[str, str]:
 def run_all(folder: Path) -> None:
     """Run each program whose output in the folder was made from other sources than the present ones."""
     folder.mkdir(parents=True, exist_ok=True)
-    state = state_of_the_sources()
-    for program in programs():
-        stamp = folder / f"{program.stem}.stamp"
-        if not stamp.exists() or stamp.read_text() != state:
-            run(program, folder)
-            stamp.write_text(state)
+    state = state_of(EXAMPLES, ROOT / "src", Path(__file__))
+    stamps = {program: folder / f"{program.stem}.stamp" for program in programs()}
+    old = [p for p, stamp in stamps.items() if not stamp.exists() or stamp.read_text() != state]
+    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
+        running = {pool.submit(run, program, folder): program for program in old}
+        for count, done in enumerate(as_completed(running), 1):
+            program = running[done]
+            try:
+                seconds = done.result()
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+            stamps[program].write_text(state)
+            print(f"example {count} of {len(old)}: {program.stem}, {seconds:.0f} s", flush=True)
 
 
-def state_of_the_sources() -> str:
-    """Return a hash of the files on which the output of the programs and the pages depend."""
-    files = [*EXAMPLES.glob("*.*")]
-    files += [file for folder in ("src", "tools/website") for file in (ROOT / folder).rglob("*.py")]
+def state_of(*places: Path) -> str:
+    """Return a hash of files, and of the Python and data files in folders."""
+    found = [place.rglob("*") if place.is_dir() else [place] for place in places]
+    files = {
+        file for several in found for file in several if file.suffix in (".py", ".csv", ".txt")
+    }
     digest = hashlib.sha256()
-    for file in sorted(file for file in files if file.is_file()):
+    for file in sorted(files):
         digest.update(str(file.relative_to(ROOT)).encode() + file.read_bytes())
     return digest.hexdigest()
 
 
-def run(program: Path, folder: Path) -> None:
-    """Run a program, which writes its picture and output into the folder; raise an error if it fails."""
+def run(program: Path, folder: Path) -> float:
+    """Run a program, which writes its picture and output into the folder; return the time in seconds.
+
+    A program that fails or exceeds the time limit raises an error.
+    """
     name, begin = program.stem, time.perf_counter()
     options = ["--out", f"{name}.png", *SMALL.get(name, [])]
     if name in FILES:
@@ -76,7 +91,7 @@ def run(program: Path, folder: Path) -> None:
     if done.returncode:
         raise RuntimeError(f"{program} {' '.join(options)} failed:\n{done.stdout}\n{done.stderr}")
     (folder / f"{name}.txt").write_text(done.stdout, encoding="utf-8")
-    print(f"{name}: {time.perf_counter() - begin:.0f} s", flush=True)
+    return time.perf_counter() - begin
 
 
 def sources() -> dict[str, str]:

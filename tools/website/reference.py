@@ -137,11 +137,12 @@ def toctree(names: Iterable[str], *options: str) -> str:
 
 def page(name: str, value: Any, names: Names, firsts: dict[str, str]) -> str:
     """Return the page of a function or class."""
-    text = heading(name) + f".. currentmodule:: {owner(name)}\n\n"
+    text = heading(name)
     if name in firsts:
         kind = "class" if isinstance(value, type) else "function"
         same = f"   The same {kind} as :py:obj:`{firsts[name]}`."
         return text + f".. py:{kind}:: {name}{signature(value)}\n\n{same}\n"
+    text += f".. currentmodule:: {owner(name)}\n\n"
     if not isinstance(value, type):
         return f"{text}.. autofunction:: {name}\n"
     text += f".. autoclass:: {name}\n"

@@ -31,6 +31,9 @@ TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```", flags=re.M | re.S)
 # The toctree for folders whose README.md lists their pages in a table.
 LISTED = "\n```{toctree}\n:hidden:\n:glob:\n\n[0-9]*\n```\n"
 
+# Metadata of the theme for a page that is one table: no list of headings next to it.
+WHOLE_WIDTH = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"
+
 
 def page_of(path: str) -> str | None:
     """Return the name in the site of a file of the repository, or None if it is no page."""
@@ -60,6 +63,8 @@ def pictures() -> list[Path]:
 def source(file: Path, gallery: bool = True) -> str:
     """Return the text of a page for the site; ``gallery`` is False in a site without a gallery."""
     text = "\n".join(lines_with_links(file, gallery)) + "\n"
+    if file.parent.name == "generated" and text.count("\n## ") < 2:
+        text = f"{WHOLE_WIDTH}{text}"
     return text + LISTED if file.name == "README.md" and file.parent != ROOT else text
 
 
