@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 # --- records ------------------------------------------------------------------------------------------
 class ViewRecord(NamedTuple):
-    """The items of a VIEW record by name: a view was read, whose Array got the value id ``view``."""
+    """The items of a tape's VIEW record by name: a view such as ``x[1:]`` was read."""
 
     plan: int
     view: int
@@ -69,7 +69,7 @@ class ViewRecord(NamedTuple):
 
 
 class PutRecord(NamedTuple):
-    """The named items of a PUT record: the write ``x[key] = value``."""
+    """The items of a tape's PUT record by name: the write ``x[key] = value``."""
 
     plan: int
     new: int
@@ -85,7 +85,7 @@ class PutRecord(NamedTuple):
 
 
 class AddRecord(NamedTuple):
-    """The named items of an ADD record: the write ``x += value``, or ``x -= value`` if sign is -1."""
+    """The items of a tape's ADD record by name: the write ``x += value``, or ``x -= value``."""
 
     plan: int
     new: int
@@ -104,11 +104,11 @@ def view_record(view: int, root: int, shape: tuple[int, ...], path: Path) -> Rec
 
 
 class ViewsRead:
-    """An index of a tape's VIEW records, to find the recorded views that overlap a part of an Array.
+    """An index of a tape's records of views, to find the recorded views that overlap a part of an Array.
 
-    ``tape.watch(view)`` needs these views, since later ops may use any of them: see WATCH above.  Views
-    of one row (``x[i]``) are grouped by i, all other views of x by None.  So a loop that watches each
-    row of x does not compare the row with all other rows.
+    ``tape.watch(view)`` needs these views: later ops may use any of them, and so read the watched
+    elements.  Views of one row (``x[i]``) are grouped by i, all other views of x by None.  So a loop
+    that watches each row of x does not compare the row with all other rows.
 
     found : dict from pairs (value id of the root, i or None) to a dict from views' ids to their paths.
     roots : dict from the value id of a root to the groups that occur (a dict, used as an ordered set).
@@ -132,7 +132,8 @@ class ViewsRead:
     def views_overlapping(self, root: int, path: Path, shape: tuple[int, ...]) -> dict[int, Path]:
         """Return the recorded views of an Array that may overlap the part of it at ``path``.
 
-        The result is a dict from the value ids of the views to their paths.
+        The result is a dict from the value ids of the views to their paths (steps such as indexing from
+        the Array's data to the view's).
 
         root : the value id of the Array.  shape : the Array's shape.
         """
@@ -147,9 +148,10 @@ class ViewsRead:
 def position_along_first_axis(path: Path, shape: tuple[int, ...]) -> int | None:
     """Return i if ``path`` leads from an Array x to a part of the row ``x[i]``, otherwise None.
 
-    The result is None, too, if the first step does not index the first axis with an integer or a slice.
+    Views are grouped by i, to find quickly those that overlap a row.  The result is None, too, if the
+    first step does not index the first axis with an integer or a slice.
 
-    shape : the shape of x.
+    path : the steps, such as indexing, from the data of x to a view's data.  shape : the shape of x.
     """
     kind, key = path[0] if path else ("", None)
     part = key[0] if type(key) is tuple and key else key
@@ -173,7 +175,13 @@ def write_of(record: Record) -> PutRecord | AddRecord:
 
 # --- the rules of reverse mode; ``at`` is the backward pass -------------------------------------------
 def pull_view(at: Cotangents, record: Record) -> None:
-    """Add the cotangent of a view to that of the root, at the elements that the view shows."""
+    """Add the cotangent of a view to that of its root, at the elements that the view shows.
+
+    The root is the Array that owns the data.  A backward pass calls this rule for a VIEW record: the
+    read of a view such as ``x[1:]``.
+
+    at : the cotangents of the pass, by value id.
+    """
     _, view, root, shape, path = record
     g = at.take_cotangent(view)
     if g is None or root not in at.followed:
@@ -197,10 +205,12 @@ def pull_view(at: Cotangents, record: Record) -> None:
 
 
 def pull_put(at: Cotangents, record: Record) -> None:
-    """Pass on the cotangent of ``new``, the value that the written Array has after ``x[key] = value``.
+    """Pass on the cotangent of the value that an Array has after the write ``x[key] = value``.
 
-    ``value`` gets the cotangent at the elements that were set.  ``old``, the value before, gets
-    the cotangent at all other elements, and 0 at those that were set.
+    ``value`` gets the cotangent at the elements that were set.  The Array's old value gets the cotangent
+    at all other elements, and 0 at those that were set.  A backward pass calls this rule.
+
+    at : the cotangents of the pass, by value id.  record : a PUT record, which describes the write.
     """
     _, new, old, value, path, key, shape, dtype, lost, _, _ = record
     data, buffer = at.data, at.take_owned(new)
@@ -224,10 +234,12 @@ def pull_put(at: Cotangents, record: Record) -> None:
 
 
 def pull_add(at: Cotangents, record: Record) -> None:
-    """Pass on the cotangent of ``new``, the value that the written Array has after ``x += value``.
+    """Pass on the cotangent of the value that an Array has after the write ``x += value``.
 
-    ``old``, the value before the write, gets this cotangent unchanged.  ``value`` gets the part of it
-    that belongs to x, negated for ``x -= value``.
+    The Array's old value gets this cotangent unchanged.  ``value`` gets the elements of it that x
+    shows, negated for ``x -= value``.  A backward pass calls this rule.
+
+    at : the cotangents of the pass, by value id.  record : an ADD record, which describes the write.
     """
     _, new, old, value, path, sign, shape, dtype, _, _ = record
     data, buffer = at.data, at.take_owned(new)
@@ -242,10 +254,14 @@ def pull_add(at: Cotangents, record: Record) -> None:
 
 
 def pull_watch(at: Cotangents, record: Record) -> None:
-    """Add the cotangent of ``seen`` to that of the watched Array: see WATCH in the module's docstring.
+    """Add a cotangent to that of an Array that was watched after the tape had recorded its root.
 
-    The pass goes from the last record to the first.  So at this record, the cotangent of ``seen`` has
-    contributions only from ops after ``tape.watch``.  ``seen`` keeps its cotangent for earlier records.
+    An example is ``tape.watch(x[1:])`` after ops on x.  The record names ``seen``: the root (here x), or
+    a view of it, that shares elements with the watched Array.  A backward pass goes from the last record
+    to the first.  So at this record, the cotangent of ``seen`` has terms only from ops after the watch.
+    ``seen`` keeps its cotangent for earlier records.
+
+    at : the cotangents of the pass, by value id.
     """
     _, seen, watched, shape, path_to_seen, path = record
     g = at.peek(seen)
@@ -261,9 +277,11 @@ def pull_watch(at: Cotangents, record: Record) -> None:
 def region_of(buffer: RawArray, path: Path, key: Index | Batched, xp: Namespace) -> Any:
     """Return the cotangent of the elements that a write ``x[key] = value`` set.
 
-    buffer : the cotangent of the written Array; ``path`` leads from there to x.  If the key is a mask
-    that differs between the examples of a vmap, return the cotangent of all of x, with 0 where the mask
-    is False.
+    If the key is a mask that differs between the examples of a vmap, return the cotangent of all of x,
+    with 0 where the mask is False.
+
+    buffer : the cotangent of the Array that owns x's data.
+    path : the steps, such as indexing, from the data of this Array to that of x.
     """
     part = walk_path(buffer, path, xp)
     if type(key) is Batched and is_mask(key):
@@ -276,7 +294,12 @@ def region_of(buffer: RawArray, path: Path, key: Index | Batched, xp: Namespace)
 
 # --- the same rules, faster for the usual cases of NumPy's data ----------------------------------------
 def pull_view_in_place(at: Cotangents, record: Record) -> None:
-    """Do the same as ``pull_view``, faster for a view by one index or one permutation of axes."""
+    """Add the cotangent of a view to that of its root, the Array that owns the data.
+
+    This is ``pull_view``, but faster for a view by one index or one permutation of axes.
+
+    at : the cotangents of a backward pass, by value id.  record : the VIEW record of the view.
+    """
     _, view, root, shape, path = record
     g = at.cotangents.get(view)
     if g is None:
@@ -302,10 +325,14 @@ def pull_view_in_place(at: Cotangents, record: Record) -> None:
 
 
 def pull_put_in_place(at: Cotangents, record: Record) -> None:
-    """Do the same as ``pull_put``, faster if ``x[key]`` is a view in NumPy.
+    """Pass on the cotangent of the value that an Array has after the write ``x[key] = value``.
 
-    The view of the cotangent of ``new`` is copied, as the cotangent of ``value``.  Then the view is set
-    to 0, which turns the buffer into the cotangent of ``old`` without a copy.
+    This is ``pull_put``, but faster if ``x[key]`` is a view in NumPy.  The elements of the cotangent
+    that were set are copied, as the cotangent of ``value``.  Then they are set to 0 in place, which
+    turns the buffer into the cotangent of the Array's old value without a copy.
+
+    at : the cotangents of a backward pass, by value id.  record : a PUT record, which describes the
+    write.
     """
     _, new, old, value, path, key, shape, dtype, _, _, _ = record
     buffer = at.take_owned_sum(new)
@@ -328,7 +355,13 @@ def pull_put_in_place(at: Cotangents, record: Record) -> None:
 
 
 def pull_add_in_place(at: Cotangents, record: Record) -> None:
-    """Do the same as ``pull_add``, without copies of the cotangent of ``new``."""
+    """Pass on the cotangent of the value that an Array has after the write ``x += value``.
+
+    This is ``pull_add``, but hands the cotangent's buffer on to the old value without a copy.
+
+    at : the cotangents of a backward pass, by value id.  record : an ADD record, which describes the
+    write.
+    """
     _, new, old, value, path, sign, shape, dtype, _, _ = record
     if not path:
         g = at.take_cotangent(new)
@@ -359,7 +392,10 @@ def pull_add_in_place(at: Cotangents, record: Record) -> None:
 
 # --- forward mode -------------------------------------------------------------------------------------
 class Tangents(Protocol):
-    """The methods of a forward pass that the rules ``push_view`` and ``push_write`` call."""
+    """The methods of a forward pass that the rules for the tangents of views and writes call.
+
+    The object maps the ids of values to their tangents.
+    """
 
     def tangent(self, value_id: int, /) -> Any: ...
     def tangent_part(self, tangent: Array, path: Path, /) -> Any: ...

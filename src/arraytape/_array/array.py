@@ -434,12 +434,12 @@ attach(
 class View:
     """The link of a view such as ``x[1:]`` to its root, the Array that owns the data (here x).
 
-    The view's value is always the part at ``path`` of the root's current value.
+    The view's value is always a part of the root's current value: the part to which ``path`` leads.
 
     root : the Array that owns the data.
-    path : the steps from the root's data to the view's data.
-    src : the root's ``_data`` from which the view's ``_data`` was derived.  If the root has other
-    ``_data`` now, the view's ``_data`` is out of date.
+    path : the steps, such as indexing, from the root's data to the view's data.
+    src : the root's raw data from which the view's raw data was derived.  If the root has other raw data
+    now, the view's is out of date.
     written_id : the value id of the view.
     seen : the value id that the root had when ``written_id`` was made.  If the root has another value id
     now, a write has changed it since, and the view needs a new value id.
@@ -464,7 +464,10 @@ class Picked(View):
 
     @property
     def src(self) -> Any:
-        """Return None, never the root's data, so that each read of the view copies its data again."""
+        """Return None, so that each read of the view copies its elements from the root again.
+
+        For other views, ``src`` is the data of the root, the Array whose data the view shows.
+        """
         return None
 
     @src.setter
@@ -473,7 +476,11 @@ class Picked(View):
 
 
 def wrap(data: Any, value_id: int = 0, state: int = 0) -> Array:
-    """Return an Array that holds ``data`` itself, not a copy.  state : bits such as SCALAR and KEPT."""
+    """Return an Array that holds ``data`` itself, not a copy.
+
+    value_id : the number by which tapes know the value; 0 if none follows it.
+    state : bits that say who shares the memory, such as KEPT (a record of a tape holds it).
+    """
     array = Array()
     array._data = data
     array._value_id = value_id

@@ -32,7 +32,7 @@ LEAST = 30  # with a smaller budget, no ops are noted for a new tape
 
 
 class Cut(NamedTuple):
-    """A note on an op that no tape recorded.
+    """A note on an op that no tape recorded, so that a warning "the gradient is None" can name its line.
 
     time : a new value id, drawn when the op ran.  Ids grow, so that they show the order of events.
     name : the name of the op.
@@ -59,9 +59,11 @@ budget = [float(FIRST), monotonic()]
 
 
 def may_note() -> bool:
-    """Return True if ops may be noted for a new tape: the budget is LEAST ops or more.
+    """Return True if the process may note the lines of further ops that no tape recorded.
 
-    First add RATE ops to the budget for each second since the last update.
+    Warnings about gradients of None need the notes.  Each costs several times the op's time, so there
+    is a budget, which has to be LEAST ops or more.  First add RATE ops to it for each second since the
+    last update.
     """
     now = monotonic()
     budget[:] = min(FIRST, budget[0] + RATE * (now - budget[1])), now
@@ -69,10 +71,10 @@ def may_note() -> bool:
 
 
 def forget_freed_tapes() -> None:
-    """Remove tapes that were garbage-collected from AWAITED and UNSTARTED.
+    """Remove tapes that were garbage-collected from the dicts AWAITED and UNSTARTED.
 
-    These dicts hold the tapes for which unrecorded ops are noted: those without a gradient so far, and
-    those that follow no value yet.
+    While the dicts hold a tape, ops that it did not record are noted, for warnings about gradients of
+    None.  AWAITED has the tapes without a gradient so far, UNSTARTED those that follow no value yet.
     """
     for awaited in AWAITED, UNSTARTED:
         for key, reference in awaited.copy().items():  # other threads may change the dict
@@ -83,10 +85,12 @@ def forget_freed_tapes() -> None:
 def note_cut(
     name: str, results: Sequence[Array], value_ids: Sequence[int], operands: Sequence[Any]
 ) -> None:
-    """Note an op that no tape recorded: set ``_cut`` of its results, and of its operands without ids.
+    """Note an op that no tape recorded, so that a warning "the gradient is None" can name its line.
+
+    The attribute ``_cut`` of its results gets the note, and that of its operands without value ids.
 
     name : the name of the op.  operands : its arguments, of which only Arrays count.
-    value_ids : the value ids of the operands, 0 for a value without an id.
+    value_ids : the numbers by which tapes know the operands' values; 0 for a value without a number.
     """
     budget[0] -= 1
     if budget[0] < 0:
@@ -125,6 +129,9 @@ def note_cut(
 
 
 def cut_of(x: Array) -> Cut | None:
-    """Return the note on an unrecorded op in ``_cut`` of x, or of its root if x is a view; or None."""
+    """Return the note on an op that no tape recorded, from which x was computed; None if there is none.
+
+    The note of a view is that of its root, the Array that owns the data.
+    """
     root = x._view.root if x._state & IS_VIEW else x
     return getattr(root, "_cut", None)

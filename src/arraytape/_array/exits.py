@@ -44,7 +44,7 @@ ENTERED = Structural("entered", lambda at, record: None, lambda at, record: [Non
 
 
 def followers(x: Array) -> list[Recorder]:
-    """Return the recorders of this thread that follow the value of x."""
+    """Return the recorders of this thread (tapes, accumulators) that follow the value of x."""
     value_id = current(x)[0]
     return (
         [recorder for recorder in recorders() if value_id in recorder.followed] if value_id else []
@@ -52,7 +52,9 @@ def followers(x: Array) -> list[Recorder]:
 
 
 def leave_tapes(x: Array, how: str) -> Any:
-    """Return the raw data of ``x``, which is to be converted, and tell tapes that follow x of the exit.
+    """Return the raw data of ``x`` for a conversion to data that no tape can follow, such as float(x).
+
+    Tapes that follow x record the conversion, for messages about gradients of None.
 
     how : the conversion, such as "float()", for messages.
     """
@@ -72,9 +74,12 @@ def leave_tapes(x: Array, how: str) -> Any:
 def record_exit(
     recorders: Sequence[Recorder], value_id: int, how: str, data: RawArray | None = None
 ) -> None:
-    """Record that a value was converted to untracked data at the user's current line.
+    """Record that a value was converted to data that no tape can follow, at the user's current line.
 
-    recorders : those that follow the value.  how : the conversion, such as "float()", for messages.
+    A message about a gradient of None names the line.
+
+    recorders : the tapes and accumulators that follow the value.  value_id : the number by which they
+    know the value.  how : the conversion, such as "float()", for messages.
     data : the converted data, or None if it is not known.
     """
     frames = [recorder.frames for recorder in recorders]
@@ -84,10 +89,12 @@ def record_exit(
 def record_exit_at(
     recorders: Sequence[Recorder], value_id: int, how: str, stack: Stack, data: Callable[[], Any]
 ) -> None:
-    """Record that a value was converted to untracked data at the source location ``stack``.
+    """Record that a value was converted to data that no tape can follow, at a given source location.
 
-    A call of a user's function uses it to pass on an exit inside the function to outer tapes.
+    If a user's function, such as that of ``vmap``, makes such a conversion, outer tapes get it so.
 
+    recorders : the tapes and accumulators that follow the value.  value_id : the number by which they
+    know the value.  how : the conversion, such as "float()", for messages.  stack : the location.
     data : a function that returns the converted data, or None if the data was freed or is not known.
     """
     for recorder in recorders:
@@ -97,12 +104,15 @@ def record_exit_at(
 
 
 def weak_reference(data: RawArray | None) -> Callable[[], Any]:
-    """Return a weak reference to a NumPy array, or a function that returns None for other data."""
+    """Return a weak reference to a NumPy array, or a function that returns None for other data.
+
+    A record of a conversion uses it: it must not keep the converted data in memory.
+    """
     return ref(data) if isinstance(data, np.ndarray) else lambda: None
 
 
 class LeftRecord(NamedTuple):
-    """The items of a LEFT record by name: a value was converted to data that no tape follows."""
+    """The items of a tape's LEFT record by name: a value was converted to data that no tape follows."""
 
     plan: int  # always LEFT.number
     exit: (

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 
 class Export:
-    """The ``base`` of an ndarray that shares the memory of an Array: it lives as long as views of it.
+    """The ``base`` of an ndarray that shares an Array's memory, such as the result of ``np.asarray(x)``.
+
+    It lives as long as the ndarray or a view of it.  So the Array knows while NumPy code may write to
+    the memory.
 
     data : the Array's own ndarray, whose memory is shared.
     firm : True if the user asked for shared memory, so that the ndarray is never made read-only.
@@ -51,17 +54,17 @@ class Export:
         return array
 
     def freeze(self) -> None:
-        """Make the exported ndarray read-only.  Existing views of it remain writeable."""
+        """Make the ndarray that NumPy code got read-only.  Existing views of it stay writeable."""
         array = self.handed_out()
         if array is not None:
             array.flags.writeable = False
 
 
 class Exports:
-    """The exports of one Array that is no view: the ``Export`` of each ndarray that shares its memory.
+    """The ``Export`` objects of one Array that is no view: one for each ndarray that shares its memory.
 
     live : the Export objects that are not freed.
-    last : a function that returns the copy of the data that records share, or None if there is none.
+    last : a function that returns the copy of the data that all records of tapes share, or None.
     """
 
     __slots__ = ("last", "live")
@@ -71,22 +74,25 @@ class Exports:
         self.last: Any = lambda: None
 
     def remember_copy(self, data: np.ndarray[Any, Any]) -> Any:
-        """Return ``data``, a copy for a record, and share it with later records while any holds it."""
+        """Return ``data``, a copy of the Array's data for a record of a tape.
+
+        Later records share this copy, as long as one holds it.
+        """
         self.last = ref(data)
         return data
 
     def kept_copy(self, data: np.ndarray[Any, Any]) -> Any:
-        """Return the copy of the Array's ``data`` that records share, or None.
+        """Return the copy of the Array's ``data`` that all records of tapes share, or None.
 
-        None means that there is no copy, or that data has changed since it was made.  Only a comparison
-        of all bits shows whether NumPy code has written to the shared memory.
+        None means that there is no copy, or that NumPy code has written to the data since it was made.
+        Only a comparison of all bits shows this.
         """
         last = self.last()
         return last if last is not None and same_bits(last, data) else None
 
 
 def same_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
-    """Return True if two arrays of the same shape and dtype hold the same bits.
+    """Return True if two arrays of the same shape and dtype hold the same bits, NaNs included.
 
     Return False if they do not, or if the comparison would need a copy because of their strides.
     """
@@ -100,16 +106,19 @@ def same_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
 
 
 def is_shared(root: Array) -> bool:
-    """Return True if code outside of arraytape shares the memory of ``root``, which is no view."""
+    """Return True if code outside of arraytape, such as NumPy code, shares the memory of an Array.
+
+    root : the Array, which is no view.
+    """
     state = root._state
     return bool(state & PINNED or (state & EXPORTED and root._exports.live))
 
 
 def is_unwritten(root: Array, data: RawArray) -> bool:
-    """Return True if nobody has written to ``root`` since ``keep_data(root)`` returned ``data``.
+    """Return True if nobody has written to an Array since a record of a tape kept its data.
 
-    root : an Array that is no view.  data : the root's own data, or the copy that records keep while
-    NumPy code shares the root's data.
+    root : the Array, which is no view.  data : what the record keeps.  That is the Array's own data, or
+    a copy while NumPy code shares the Array's data.
     """
     if root._data is data:
         return True
@@ -117,10 +126,12 @@ def is_unwritten(root: Array, data: RawArray) -> bool:
 
 
 def released(root: Array) -> None:
-    """End the state EXPORTED of the Array ``root``, because the last ndarray on its memory was freed.
+    """Clear the state bit EXPORTED (ndarrays show the memory) of an Array: the last of them was freed.
 
-    If nobody has written to the memory, the Array takes over the copy that records keep, and its own
-    memory is freed: two copies of the same numbers are not needed any more.
+    While they lived, records of tapes kept a copy of the data, since NumPy code could write to it.  If
+    nobody has done so, the Array takes over this copy, and its own memory is freed.
+
+    root : the Array, which is no view.
     """
     kept = root._exports.kept_copy(root._data)
     if kept is not None:
@@ -130,10 +141,12 @@ def released(root: Array) -> None:
 
 
 def revoke(root: Array) -> None:
-    """Stop NumPy code from writing to the memory of ``root``, because a tape begins to follow its value.
+    """Stop NumPy code from writing to the memory of an Array whose value a tape begins to follow.
 
     The ndarrays that share the memory become read-only, and the Array gets a copy of the data.  If the
-    user asked for shared memory explicitly (a firm export), the Array goes on sharing it.
+    user asked for shared memory explicitly, as by ``copy=False``, the Array goes on sharing it.
+
+    root : the Array, which is no view.
     """
     with MOVING:
         if not root._state & EXPORTED:

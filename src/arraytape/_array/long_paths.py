@@ -21,7 +21,9 @@ Axis = tuple[int, range] | None
 
 
 class Box:
-    """The part of an array that a series of keys and permutations selects.  No data is needed for it.
+    """The part of an array x that a series of indexing keys and permutations of axes selects.
+
+    The many steps from x to ``x[1:].T[2]``, say, are so joined into few.  No data is needed.
 
     shape : the shape of the array.
     axes : list of an ``Axis`` for each axis of the part, in order.
@@ -34,7 +36,7 @@ class Box:
         self.fixed: dict[int, int] = {}
 
     def narrow_to(self, key: Index) -> bool:
-        """Apply ``key`` to the selected part: the Box then selects ``part[key]``.
+        """Make the Box, which selects a part of an array, select ``part[key]``.
 
         Return True, or False if a Box cannot express the result; then nothing changes.
         """
@@ -60,7 +62,7 @@ class Box:
         return True
 
     def expanded_items(self, key: Index) -> list[Any]:
-        """Return the items of a key, with slices in place of the Ellipsis and of missing items."""
+        """Return the items of an indexing key, with full slices for Ellipsis and missing items."""
         parts = list(key) if type(key) is tuple else [key]
         named = sum(part is not None and part is not Ellipsis for part in parts)
         rest = [slice(None)] * (len(self.axes) - named)
@@ -68,7 +70,7 @@ class Box:
         return [*parts[:at], *rest, *parts[at + 1 :]]
 
     def fold(self, shape: tuple[int, ...]) -> bool:
-        """Reshape the part that the Box selects to ``shape``, if only axes of length 1 change.
+        """Reshape the selected part of the array to ``shape``, if only axes of length 1 change.
 
         Return True if so; otherwise change nothing and return False.
         """
@@ -87,9 +89,10 @@ class Box:
         return tuple([1 if axis is None else len(axis[1]) for axis in self.axes])
 
     def steps_to_part(self) -> Path:
-        """Return the shortest path from the array to the selected part.
+        """Return the shortest path (sequence of steps such as indexing) to the selected part.
 
-        It has at most three steps: a key, a permutation, and a key that adds axes of length 1.
+        It starts from the array and has at most three steps: a key, a permutation, and a key that adds
+        axes of length 1.
         """
         kept = [axis for axis in self.axes if axis is not None]
         key = [self.fixed.get(i, slice(None)) for i in range(len(self.shape))]
@@ -116,9 +119,10 @@ def as_slice(indices: range) -> slice:
 
 
 def shortened(path: Path, shape: tuple[int, ...]) -> Path:
-    """Return a path that is equivalent to ``path`` for data of this shape, shorter if possible.
+    """Return a path that leads to the same view as ``path`` for data of this shape, shorter if possible.
 
-    The result has one step at least.
+    A path is a sequence of steps, such as indexing, from an Array's data to a view's.  Without this, the
+    nth view in a loop of ``x = x[1:]`` would have n steps.  The result has one step at least.
     """
     # The steps read so far are equivalent to ``done`` followed by ``box.steps_to_part()``.
     done: Path = ()

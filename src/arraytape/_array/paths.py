@@ -41,8 +41,9 @@ UNWRITABLE = frozenset((BROADCAST, WINDOWS, READ_ONLY))  # steps whose result is
 
 
 class RawWriter(Protocol):
-    """The type of an object that can write to raw data: a storage, or the ``RawData`` of a pass.
+    """The type of an object that can write to raw data, such as NumPy arrays.
 
+    It is a storage (the adapter of an array library), or the ``RawData`` of a backward pass.
     ``in_place(data)`` is True if data can be changed; otherwise ``put`` returns a changed copy.
     ``shares(part, whole)`` is True if the two share memory.
     """
@@ -55,10 +56,12 @@ class RawWriter(Protocol):
 
 
 class ContributionWriter(RawWriter, Protocol):
-    """The type of a writer that also prepares contributions to cotangents: a pass's ``RawData``.
+    """The type of a writer to raw data that also prepares terms of a cotangent ("contributions").
 
+    It is the ``RawData`` of a backward pass.
     ``fit_contribution`` sums and casts a contribution to the shape and dtype of the op's input.
-    ``widen_buffer`` gives a buffer the hidden axes and the dtype that it needs for adding ``g`` to it.
+    ``widen_buffer`` gives a buffer the dtype and the hidden axes (one for each enclosing vmap) that it
+    needs for adding ``g`` to it.
     """
 
     def fit_contribution(
@@ -70,7 +73,10 @@ class ContributionWriter(RawWriter, Protocol):
 
 
 class Cotangents(Protocol):
-    """The methods of a backward pass that the rules of views and writes (in ``aliasing``) call."""
+    """The methods of a backward pass that the rules of views and writes call.
+
+    The object maps the ids of values to their cotangents, and adds contributions to these.
+    """
 
     followed: Collection[int]
     cotangents: dict[int, Any]
@@ -89,7 +95,12 @@ class Cotangents(Protocol):
 
 
 def take_step(data: RawArray, kind: str, argument: Any, xp: Namespace) -> Any:
-    """Return the part of ``data`` to which one step of a path leads: a view if the layout allows one."""
+    """Return the part of ``data`` to which one step leads: a view if the layout allows one.
+
+    The steps of a path lead from an Array's data to the data of a view.
+
+    kind, argument : the step, such as "getitem" and a key, or "permute" and the order of axes.
+    """
     if kind is GETITEM:
         return data[argument]
     if kind is PERMUTE:
@@ -109,7 +120,10 @@ def take_step(data: RawArray, kind: str, argument: Any, xp: Namespace) -> Any:
 
 
 def walk_path(data: RawArray, path: Path, xp: Any) -> Any:
-    """Return the part of ``data`` at the end of ``path``: a view where the layout allows one."""
+    """Return the part of ``data`` to which ``path`` leads: a view where the layout allows one.
+
+    path : steps such as ("getitem", key) or ("permute", axes), from an Array's data to a view's.
+    """
     for kind, argument in path:
         data = data[argument] if kind is GETITEM else take_step(data, kind, argument, xp)
         if kind is PICK and type(data) is Batched:
@@ -119,7 +133,10 @@ def walk_path(data: RawArray, path: Path, xp: Any) -> Any:
 
 @functools.lru_cache(1024)
 def broadcast_axes(given: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the axes of the shape ``given`` along which an operand of ``shape`` was repeated."""
+    """Return the axes along which broadcasting to the shape ``given`` repeated an operand.
+
+    The operand's cotangent is summed over these axes.  shape : the operand's own shape.
+    """
     extra = len(given) - len(shape)
     stretched = (i + extra for i, n in enumerate(shape) if n == 1 and given[i + extra] != 1)
     return (*range(extra), *stretched)
@@ -145,9 +162,13 @@ def sum_to(g: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
 
 
 def add_through(buffer: RawArray, path: Path, g: RawArray, at: ContributionWriter) -> Any:
-    """Add ``g`` to the part of ``buffer`` at the end of ``path``; return the buffer or a changed copy.
+    """Add ``g`` to the part of ``buffer`` to which ``path`` leads; return the buffer or a changed copy.
 
-    If a step of the path copies data, the sum is written from the copy back to the copied data.
+    So the cotangent g of a view is added to that of the Array which owns the data.  If a step of the
+    path copies data, the sum is written from the copy back to the copied data.
+
+    path : steps such as ("getitem", key), from the Array's data to the view's.
+    at : the object that can write to the data.
     """
     trail = []  # for each step, the data before the step
     for kind, argument in path:
@@ -174,7 +195,11 @@ def add_through(buffer: RawArray, path: Path, g: RawArray, at: ContributionWrite
 def add_windows(whole: RawArray, argument: tuple[int, int], g: RawArray, at: RawWriter) -> Any:
     """Return ``whole`` after g was added to its sliding windows; g has their shape.
 
-    An element of ``whole`` gets the sum of g over all windows that contain the element.
+    An element of ``whole`` gets the sum of g over all windows that contain the element.  So the
+    cotangent of an Array gets that of its windows.
+
+    argument : the axis of the windows, counted from the end, and their length.
+    at : the object that can write to ``whole``.
     """
     axis, length = argument
     count = g.shape[axis - 1]
@@ -187,9 +212,13 @@ def add_windows(whole: RawArray, argument: tuple[int, int], g: RawArray, at: Raw
 def write_through(
     buffer: RawArray, path: Path, key: Index, value: RawOperand, at: RawWriter
 ) -> Any:
-    """Do ``walk_path(buffer, path)[key] = value``; return the buffer or a changed copy.
+    """Do ``part[key] = value`` for the part of ``buffer`` to which ``path`` leads.
 
-    If a step of the path copies data, the changed copy is written back to the copied data.
+    Return the buffer, or a changed copy if it cannot be written to.  If a step of the path copies data,
+    the changed copy is written back to the copied data.
+
+    path : steps such as ("getitem", key), from an Array's data to a view's.
+    at : the object that can write to the data.
     """
     trail = []  # for each step, the data before the step
     for last in path:
@@ -204,8 +233,8 @@ def write_through(
 def write_back(buffer: Any, last: tuple[str, Any], part: RawArray, at: RawWriter) -> Any:
     """Return ``buffer``, or a copy of it, that contains the changed ``part``.
 
-    part : the result of a step of a path on the buffer, changed since.  last : that step, a pair
-    (kind, argument).
+    part : a copy of elements of the buffer, changed since.  last : the step that made the copy from the
+    buffer, a pair (kind, argument) such as ("getitem", key).  at : the object that can write to data.
     """
     kind, argument = last
     if type(buffer) is ndarray or at.in_place(buffer):
@@ -228,15 +257,17 @@ def write_back(buffer: Any, last: tuple[str, Any], part: RawArray, at: RawWriter
 
 
 def diagonal_key(part: RawArray, offset: int, xp: Namespace) -> tuple[Any, ...]:
-    """Return the key that selects ``part``, the diagonal with this offset, from its matrices."""
+    """Return the indexing key that selects ``part``, the diagonals with this offset of some matrices."""
     places = xp.arange(part.shape[-1], device=part.device)
     return (..., places - min(offset, 0), places + max(offset, 0))
 
 
 def dtype_at_root(path: Path, dtype: np.dtype[Any]) -> Any:
-    """Return the dtype of an Array's cotangent or tangent whose part at ``path`` has ``dtype``.
+    """Return the dtype of an Array's cotangent or tangent, given the ``dtype`` of that of its view.
 
-    The result is a complex dtype if the path has a step to the real or imaginary part.
+    The result is a complex dtype if the view is one of the real or imaginary part.
+
+    path : steps such as ("getitem", key), from the Array's data to the view's.
     """
     parts = any(kind is REAL or kind is IMAG for kind, _ in path)
     return np.result_type(dtype, np.complex64) if parts else dtype
@@ -250,9 +281,10 @@ def inverse_permutation(permutation: tuple[int, ...]) -> tuple[int, ...]:
 def undo_path(g: RawArray, path: Path, shape: tuple[int, ...], at: RawWriter) -> Any:
     """Return the cotangent of an Array x, given the cotangent g of a view with all elements of x.
 
-    Each step of ``path`` from x to the view is inverted.  That is faster than adding to a buffer of 0s.
+    Each step of ``path`` is inverted.  That is faster than adding g to a buffer of zeros.
 
-    path : steps whose kinds are in WHOLE.  shape : the shape of x.
+    path : the steps from x to the view, such as ("permute", axes), of kinds that keep all elements.
+    shape : the shape of x.  at : the object that can write to data.
     """
     path = tuple([last for last in path if last[0] is not READ_ONLY])
     shapes = [shape]

@@ -34,7 +34,9 @@ REFUSALS = (IndexError, TypeError, ValueError)
 
 
 class Unfinished:
-    """The item ``what`` of an UNFINISHED record: it describes the write for the error of a gradient.
+    """The description of a write such as ``x += v`` that an error or interruption stopped halfway.
+
+    A tape records it, and a gradient through the value of x raises an error with this description.
 
     said : a phrase that names the Array and the source location of the write.
     """
@@ -48,8 +50,10 @@ class Unfinished:
 def unfinished(x: Array | None, written_id: int) -> None:
     """Record that a write into x did not finish, so that a gradient through the value of x is an error.
 
+    The data of x may be written in part, so that no derivative would be correct.
+
     x : the Array, or None if the write was refused or is recorded already: then nothing is done.
-    written_id : the id of the value that was to be written.
+    written_id : the number by which tapes know the value that was to be written; 0 if none does.
     """
     if x is None:
         return
@@ -70,7 +74,10 @@ def unfinished(x: Array | None, written_id: int) -> None:
 
 
 def set_value_fields(x: Array, data: RawArray, value_id: int, state: int) -> None:
-    """Give x other data, another value id and other state bits: all three, or none if interrupted."""
+    """Give x other data, another value id and other state bits: all three, or none if interrupted.
+
+    value_id : the number by which tapes know the value.  state : bits that say who shares the memory.
+    """
     before = x._data, x._value_id, x._state
     try:
         x._data, x._value_id, x._state = data, value_id, state

@@ -101,7 +101,7 @@ BASIC = frozenset((int, slice, type(None), type(Ellipsis)))  # types of keys tha
 def alias(x: Array, kind: str, argument: Any) -> Array | None:
     """Return a view of ``x`` as a new Array, or None if the data would have to be copied.
 
-    kind, argument : the step from x to the view, as in a path, such as (RESHAPE, (2, 3)).
+    kind, argument : the step from the data of x to the view's data, such as RESHAPE and (2, 3).
     """
     if MODES:
         notify_access(x)
@@ -135,14 +135,18 @@ def alias(x: Array, kind: str, argument: Any) -> Array | None:
 
 
 def writable_copy(x: Array) -> Array:
-    """Return a writable copy of an op's immutable 0-d result, whose views could be written to."""
+    """Return a writable copy of x, an op's immutable 0-d result (a scalar in NumPy).
+
+    It takes the place of x when a view of x is made, since the view could be written to.
+    """
     return recorded_copy(x, storage_of(x._data).copy(x._data))
 
 
 def recorded_copy(x: Array, data: RawArray) -> Array:
     """Return an Array that holds ``data``, which is a copy of the data of x, and record the copying.
 
-    Recorders that follow x record the copy as a VIEW with an empty path, and follow it.
+    Recorders (tapes, accumulators) that follow x record the copy as a view of all elements, and follow
+    it.
     """
     value_id, _ = current(x)
     followers = [recorder for recorder in recorders() if value_id in recorder.followed]
@@ -157,9 +161,10 @@ def recorded_copy(x: Array, data: RawArray) -> Array:
 
 
 def make_view(x: Array, part: RawArray, path: Path, data: RawArray) -> Array:
-    """Return a new Array that is a view of x.  If x is a view itself, the result has the root of x.
+    """Return a new Array that is a view of x; of the Array that owns the data if x is a view itself.
 
-    part : the data of the view.  path : the path from x to the view.  data : the up-to-date data of x.
+    part : the data of the view.  data : the up-to-date data of x.
+    path : the steps, such as indexing, from the data of x to the data of the view.
     """
     view = Array()
     view._data = part
@@ -180,13 +185,18 @@ def make_view(x: Array, part: RawArray, path: Path, data: RawArray) -> Array:
 
 
 def extended_path(root: Array, path: Path, more: Path) -> Path:
-    """Return ``path + more``, the path of a view of ``root``, or an equivalent path with fewer steps."""
+    """Return ``path + more``, or an equivalent path with fewer steps.
+
+    A path has the steps, such as indexing, from the data of ``root`` to the data of a view of it.
+    """
     path += more
     return path if len(path) <= LONG else shortened(path, root._data.shape)
 
 
 def make_picked_view(x: Array, part: RawArray, key: Index) -> Array:
     """Return the view ``x[key]`` for a key that has an index which differs between vmap's examples.
+
+    No strides describe such a view, so that each read copies the elements again.
 
     part : the data of the view.
     """
@@ -208,7 +218,8 @@ def is_picked(x: Array) -> bool:
 def location(x: Array) -> tuple[Array, Path]:
     """Return the root of x, the Array that owns its data, and the path from the root to x.
 
-    If x is no view, return (x, ()).
+    The path is the tuple of steps, such as indexing, from the root's data to that of x.  If x is no
+    view, return (x, ()).
     """
     return (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
 
@@ -216,7 +227,8 @@ def location(x: Array) -> tuple[Array, Path]:
 def refresh(x: Array) -> Any:
     """Return the up-to-date raw data of x, which is a view.
 
-    The data is derived again if the root got other memory since, as a write to a shared array gives it.
+    The data is derived again if the root (the Array that owns the data) got other memory meanwhile.  A
+    write gives it other memory if a record of a tape shares the present memory.
     """
     view = x._view
     if view.src is not view.root._data:
@@ -232,8 +244,8 @@ def refresh(x: Array) -> Any:
 def sync_view(x: Array) -> int:
     """Bring the data and the value id of a view up to date, and return the id.
 
-    Return 0 if the value of the viewed Array, the root, has no id.  Each recorder that follows the
-    root's value gets one VIEW record for the view's id.
+    Tapes know the view's value by the id.  Return 0 if the value of the root (the Array that owns the
+    data) has no id.  Each recorder (tape or accumulator) that follows the root's value records the read.
     """
     view = x._view
     root = view.root
@@ -266,7 +278,7 @@ def sync_view(x: Array) -> int:
 
 @attach_method(Array, "_snapshot")
 def snapshot(x: Array) -> Array:
-    """Return x after bringing its data and value id up to date.
+    """Return x after bringing its data and value id (the number by which tapes know it) up to date.
 
     Variable overrides this method: it returns an Array of the value that the Variable has at the moment.
     """
@@ -277,7 +289,7 @@ def snapshot(x: Array) -> Array:
 
 @attach_method(Array, "_current_id")
 def current_id(x: Array) -> int:
-    """Return the id of the value that x holds now, or 0.
+    """Return the number by which tapes know the value that x holds now; 0 if none follows it.
 
     Variable overrides this method, so that tapes are not notified of a read of the Variable.
     """
@@ -286,9 +298,9 @@ def current_id(x: Array) -> int:
 
 @attach_method(Array, "_ensure_id")
 def ensure_id(x: Array) -> int:
-    """Return the id of the value of x, which is no view; assign a new id if the value has none.
+    """Return the number by which tapes know the value of x, which is no view.
 
-    ``tape.watch`` needs an id to follow the value.
+    Assign a new number if the value has none: ``tape.watch`` needs it to follow the value.
     """
     if MODES:
         notify_access(x)
@@ -302,7 +314,10 @@ def ensure_id(x: Array) -> int:
 
 
 def current(x: Array) -> tuple[int, Any]:
-    """Return the id of an Array's value, or 0 if no tape follows it, and the up-to-date raw data."""
+    """Return (value id, raw data) of an Array, both up to date.
+
+    Tapes know the value by the id, which is 0 if none follows it.
+    """
     if MODES:
         notify_access(x)
     value_id = x._value_id
@@ -312,7 +327,10 @@ def current(x: Array) -> tuple[int, Any]:
 
 
 def peek(x: Array) -> Any:
-    """Return the up-to-date raw data of an Array.  Do not notify tapes of a read of a Variable."""
+    """Return the up-to-date raw data of an Array, also of a Variable, without notifying tapes.
+
+    Tapes watch a Variable when it is read; a ``repr``, for example, must not count as a read.
+    """
     if MODES:
         notify_access(x)
     return refresh(x) if x._state & IS_VIEW else x._data
@@ -322,8 +340,9 @@ def peek(x: Array) -> Any:
 def keep_data(x: Array) -> Any:
     """Return the data of ``x`` that a record holds for the backward pass: x's own data, or a copy.
 
-    The data is shared, and marked KEPT, unless the next write would then cost a large copy, or code
-    outside of arraytape may write to it.  The table in the docstring of the module lists the cases.
+    Usually the data is shared.  The state bit KEPT then makes the next write to x copy it first.  A copy
+    is returned if that write would cost a large copy for a small view, or if code outside of arraytape
+    may write to the data.
     """
     if MODES:
         notify_access(x)
@@ -344,10 +363,12 @@ def keep_data(x: Array) -> Any:
 
 
 def keep_private(x: Array, root: Array) -> Any:
-    """Do the work of ``keep_data`` for an Array whose root is PINNED or EXPORTED.
+    """Return a copy of the data of x for a record of a tape, because other code may write to the data.
 
-    Return a copy of the data for the record, because code outside of arraytape may write to the memory.
-    If all exports were freed meanwhile, return what ``keep_data`` returns for memory without exports.
+    The state of the root is EXPORTED (ndarrays show its memory) or PINNED (another library does).  If
+    all ndarrays were freed meanwhile, the record may share the data of x.
+
+    root : the Array that owns the data.
     """
     data = x._data
     storage = storage_of(data)
@@ -369,7 +390,8 @@ def keep_private(x: Array, root: Array) -> Any:
 def private_handle(x: Array) -> Array:
     """Return another Array with the value and the value id of x, without copying the data now.
 
-    A write to one of the two Arrays does not change the other, since the data is marked KEPT.
+    A write to one of the two Arrays does not change the other: a state bit, KEPT, makes the write copy
+    the data first.  So code that runs later, such as a custom gradient, gets the value of this moment.
     """
     value_id, _ = current(x)
     return wrap(keep_data(x), value_id, KEPT | x._state & SCALAR)
@@ -378,7 +400,7 @@ def private_handle(x: Array) -> Array:
 def stable_handle(x: Array) -> Array:
     """Return an Array with the value of x, whose data code outside of arraytape cannot change.
 
-    The result is ``x`` itself if ``keep_data`` shares its data, otherwise an Array that holds the copy.
+    The result is ``x`` itself if no other code can write to its data, otherwise an Array with a copy.
     """
     value_id, data = current(x)
     kept = keep_data(x)
@@ -407,8 +429,8 @@ def order_of(x: Array) -> str:
 def data_in_layout(x: Array) -> Any:
     """Return raw data with the strides that x would have in NumPy.  Its values do not count.
 
-    The result is the data of x, except for a ``Picked`` view, whose data is a contiguous copy.  For it,
-    return the part of the root that the index 0 selects, in place of the index of each vmap example.
+    The result is the data of x, except for a view ``y[i]`` whose index differs between vmap's examples.
+    The data of such a view is a contiguous copy.  So return ``y[0]``, which has the strides of NumPy's.
     """
     data = peek(x)
     if not x._state & IS_VIEW:
@@ -426,7 +448,10 @@ def data_in_layout(x: Array) -> Any:
 
 
 def zero_batched_indices(key: Any) -> Any:
-    """Return a key with 0 in place of each index that differs between the examples of a vmap."""
+    """Return an indexing key with 0 in place of each index that differs between vmap's examples.
+
+    The strides of the resulting view show the memory layout, for which the index does not count.
+    """
     if type(key) is tuple:
         return tuple([zero_batched_indices(part) for part in key])
     return 0 if type(key) is Batched else key
@@ -465,10 +490,11 @@ def root_of(x: Array) -> Array:
 
 
 def make_exclusive(x: Array) -> Any:
-    """Prepare a write to ``x``: give its root a copy of the data if a record shares the data.
+    """Prepare a write to ``x``: copy its data if a record of a tape shares the data.
 
-    Return the root's data (x's own if x is no view).  After the write the caller passes it to
-    ``settle_write``, which repeats the write if another thread has replaced the data meanwhile.
+    The copy becomes the data of the root, the Array whose memory x shows (x itself if x is no view).
+    Return the root's data.  After the write the caller passes it to ``settle_write``, which repeats the
+    write if another thread has replaced the data meanwhile.
     """
     root = x._view.root if x._state & IS_VIEW else x
     if root._state & KEPT:
@@ -506,8 +532,8 @@ def settle_write(x: Array, key: Index, written: RawArray, memory: RawArray) -> N
 def export(x: Array, firm: bool) -> np.ndarray[Any, Any]:
     """Return an ndarray that shares the memory of ``x``, as ``np.asarray(x)`` does.
 
-    As long as the ndarray lives, records keep a copy, since NumPy code may write to the shared memory.
-    Read-only memory needs no copy, and is exported without the state EXPORTED.
+    As long as the ndarray lives, records of tapes keep a copy, since NumPy code may write to the shared
+    memory.  The state bit EXPORTED says so.  Read-only memory needs neither copy nor bit.
 
     firm : True if the ndarray remains writable when a tape begins to follow x, because the user asked
     for shared memory explicitly.
@@ -532,8 +558,9 @@ def export(x: Array, firm: bool) -> np.ndarray[Any, Any]:
 def pin(x: Array) -> Any:
     """Return the raw data of ``x`` for another library, which shares the memory from now on (DLPack).
 
-    NumPy's data is exported until the library frees it; tapes do not make it read-only (``firm``).
-    Other data is marked PINNED for good, because its last use by the library cannot be observed.
+    NumPy's data is shared until the library frees it, and tapes do not make it read-only.  Other data
+    is marked PINNED for good, because its last use by the library cannot be observed.  Then records of
+    tapes keep copies of the data.
     """
     if type(x._data) is np.ndarray:
         return export(x, firm=True)

@@ -153,7 +153,7 @@ def call_with_rule(
 ) -> Any:
     """Call ``f``, which returns ``(y, grad_fn)``, record the call as one record, and return y.
 
-    args, keywords : the arguments of the call.
+    name : the name of the function in messages.  args, keywords : the arguments of the call.
     signature_of : the user's function, whose parameter names stand in messages.
     on_capture : the reaction if f uses a watched Array that is not among the arguments.
     missing : None if the call has a derivative.  Else the name of the function, for the error of a
@@ -184,7 +184,7 @@ class UserRule:
 
     The number, shapes and dtypes of the gradients are compared with the Array arguments and Variables.
 
-    trace : the run of the user's function, with ``grad_fn``.
+    trace : the finished run of the user's function, with its arguments, results and ``grad_fn``.
     takes_variables : True if ``grad_fn`` is called with the keyword ``variables``.
     signature_of : the user's function, whose parameter names stand in messages.
     """
@@ -249,7 +249,10 @@ def checked_pair(name: str, answer: Any) -> tuple[Any, Any]:
 
 
 def check_same_layouts(name: str, args: tuple[Any, ...], y: Nesting) -> None:
-    """Raise ValueError unless the results have the shapes and dtypes of the Array arguments."""
+    """Raise ValueError unless the results have the shapes and dtypes of the Array arguments.
+
+    ``grad_pass_through`` passes the gradient of each result on to one argument.
+    """
     arrays = [x for x in nest.leaves(args) if isinstance(x, Array)]
     inputs, results = (
         [str(Layout(x)) for x in found] for found in (arrays, check_results(name, y))
@@ -293,8 +296,9 @@ def split_gradients(name: str, found: Any) -> tuple[Any, Any]:
 
 
 def gradients_of_arrays(name: str, found: Nesting, forms: Sequence[GradientForm]) -> list[Any]:
-    """Return the gradients of the Array arguments as a flat list, without those of numbers.
+    """Return a user's gradients of the Array arguments as a flat list, without those of numbers.
 
+    name : the name of the function in messages.
     found : the gradients that grad_fn returned: for the Arrays alone, for Arrays and numbers, or for all
     arguments.
     forms : these three selections of arguments.  The first with as many leaves as ``found`` is used.
@@ -319,9 +323,10 @@ def gradients_of_arrays(name: str, found: Nesting, forms: Sequence[GradientForm]
 def flat_gradients(name: str, found: Nesting, nesting: Nesting, count: int, what: str) -> list[Any]:
     """Return grad_fn's gradients as a flat list; raise ValueError if their number is not ``count``.
 
-    found : the gradients, in any nesting.
+    name : the name of the function in messages.  found : the gradients, in any nesting.
     nesting : the arguments to which the gradients belong.  A dict of gradients is read in the order of
-    the keys of the dict at the same place in ``nesting``.  what : the plural noun for the message.
+    the keys of the dict at the same place in ``nesting``.
+    what : the plural noun for the message.
     """
     if found is None and count != 1:  # grad_fn without a return statement
         return flat_gradients(name, [], nesting, count, what)
@@ -341,7 +346,9 @@ def fitting_gradient(name: str, part: Any, layout: Layout, whose: str) -> Array 
     Raise TypeError if the gradient is no array, ValueError if its shape, dtype or device is not that of
     its argument.
 
-    layout : the layout of the argument.  whose : the argument or Variable in the message.
+    name : the name of the function in messages.
+    layout : the shape, dtype, library and device of the argument.
+    whose : the argument or Variable in the message.
     """
     if part is None:
         return None
@@ -367,7 +374,8 @@ def summed_over_examples(
     an axis that no cotangent has would be summed, because grad_fn then used a value that differs between
     examples and is no argument.
 
-    layout : the layout of the argument.  axes : the ids of the hidden axes of the cotangents.
+    layout : the shape, dtype, library and device of the argument.
+    axes : the ids of the hidden axes of the cotangents.  name : the name of the function in messages.
     """
     if part is None:
         return None

@@ -165,7 +165,10 @@ class HostFunction:
 
 
 def copy_to_numpy(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the arguments with each Array replaced by a NumPy copy of its value."""
+    """Return the arguments with each Array replaced by a NumPy copy of its value.
+
+    The NumPy function may write to the copies, and no tape records the conversion.
+    """
     leaves = [
         np.array(storage_of(leaf._data).host(current(leaf)[1]), copy=True)
         if isinstance(leaf, Array) else leaf

@@ -41,6 +41,8 @@ class ArrayLayout(NamedTuple):
 class Policy:
     """The ``policy`` argument of recompute_grad, checked: a set of ops or a function.
 
+    It chooses the results of ops that the first run keeps, so that the second run need not compute them.
+
     choose : the user's function, called with the op's public function and with an ArrayLayout for the
     result and for each operand; None to keep the results of all calls of ``ops``.
     ops : the ops whose results are kept; None, with ``choose``, for all ops in the registry.
@@ -60,11 +62,17 @@ class Policy:
         self.ops = frozenset(map(checked_op, [policy] if callable(policy) else policy))
 
     def is_about(self, op: Op) -> bool:
-        """Return True if the calls of ``op`` are counted and their results may be kept."""
+        """Return True if the calls of ``op`` are counted and their results may be kept.
+
+        A call is identified by its number among the calls of its op, in both runs of the function.
+        """
         return REGISTRY.data.get(op.name) is op if self.ops is None else op in self.ops
 
     def keeps(self, call: OpCall, answer: Any) -> bool:
-        """Return True if the result ``answer`` of ``call``, an op of the policy, is to be kept."""
+        """Return True if the result ``answer`` of ``call``, an op of the policy, is to be kept.
+
+        The second run of the user's function then does not compute it again.
+        """
         if self.choose is None:
             return True
         with without_program_modes():
@@ -73,7 +81,10 @@ class Policy:
 
 
 def op_of(function: Callable[..., Any]) -> Op | None:
-    """Return the op whose public function is ``function``; None if there is no such op."""
+    """Return the op whose public function is ``function``; None if there is no such op.
+
+    Users name ops by their public functions, such as ``xp.matmul``, in a policy.
+    """
     return next((op for op in REGISTRY.values() if op.public is function), None)
 
 
@@ -98,17 +109,21 @@ def checked_op(function: Callable[..., Any]) -> Op:
 
 
 def replace_by_layouts(value: Any) -> Any:
-    """Return an argument or result of an op with an ArrayLayout in place of each array."""
+    """Return an argument or result of an op with an ArrayLayout in place of each array.
+
+    The user's policy function gets these, so that it cannot depend on values.
+    """
     if hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, type):
         return ArrayLayout(tuple(value.shape), value.dtype)
     return tuple(map(replace_by_layouts, value)) if isinstance(value, list | tuple) else value
 
 
 def comparable_part(value: Any) -> Any:
-    """Return that about an op's argument which must be the same in both runs of the user's function.
+    """Return the property of an op's argument that must be the same in both runs of a function.
 
-    This is the ArrayLayout of an array, or the value of a bool, int, str or None.  Of other objects only
-    the type has to be the same, because a float, for example, may be random.
+    ``recompute_grad`` compares the runs.  The property is the ArrayLayout (shape and dtype) of an array,
+    or the value of a bool, int, str or None.  Of other objects only the type has to be the same, because
+    a float, for example, may be random.
     """
     value = replace_by_layouts(value)
     if type(value) is tuple:
@@ -118,9 +133,10 @@ def comparable_part(value: Any) -> Any:
 
 
 class Results:
-    """The data of an op's results in the first run, kept for the same call in the second run.
+    """The data of an op's results in the first run of a function, kept for its second run.
 
-    The constructor marks the Arrays as KEPT, so that a write to one of them copies the data first.
+    ``recompute_grad`` runs the function twice.  The constructor marks the Arrays as KEPT, so that a
+    write to one of them copies the data first.
 
     data : the raw data of each result.
     states : the flags ``Array._state`` of each result (KEPT, SCALAR, ...).
@@ -137,16 +153,20 @@ class Results:
         self.several = None if type(answer) is Array else type(answer)
 
     def as_raw_result(self, *_: Any, **__: Any) -> Any:
-        """Return the data as the op's raw function did: one array, or a tuple.
+        """Return the data as NumPy's function for the op did: one array, or a tuple.
 
-        The second run calls this in place of the raw function.  The arguments are ignored.
+        The second run of a ``recompute_grad`` function calls this in place of NumPy's function.  The
+        arguments are ignored.
         """
         if self.several is None:
             return self.data[0]
         return self.several(*self.data) if hasattr(self.several, "_fields") else tuple(self.data)
 
     def copy_states_to(self, arrays: Sequence[Array]) -> None:
-        """Copy the flags ``_state`` of the first run's results to the second run's ``arrays``."""
+        """Copy the flags ``_state`` of the first run's results to the second run's ``arrays``.
+
+        The flags say, for example, that NumPy returned a scalar.
+        """
         for y, state in zip(arrays, self.states, strict=True):
             y._state |= state
 
@@ -161,14 +181,20 @@ def arrays_of_answer(answer: Any) -> Sequence[Array]:
 
 
 class Kept(NamedTuple):
-    """The results of an op's call in the first run, and its ``comparable_arguments``."""
+    """The results of an op's call in the first run of a function, and what its arguments were.
+
+    The second run must call the op with arguments of the same shapes, dtypes and options.
+    """
 
     arguments: tuple[Any, ...]
     results: Results
 
 
 class PolicyMode(ProgramMode):
-    """A mode, which intercepts calls of ops, that counts the calls of each op of a policy."""
+    """An interceptor of calls of ops (a mode) that counts the calls of each op of a policy.
+
+    Equal numbers mark the same call in both runs of a ``recompute_grad`` function.
+    """
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
@@ -178,13 +204,19 @@ class PolicyMode(ProgramMode):
         return self.policy.is_about(op) and self.is_tracing_here()
 
     def count_call(self, op: Op) -> int:
-        """Count a call of an op; return its number, from 1 on."""
+        """Count a call of an op; return its number, from 1 on.
+
+        The number identifies the call in both runs of a ``recompute_grad`` function.
+        """
         self.calls[op] += 1
         return self.calls[op]
 
 
 class StoreKept(PolicyMode):
-    """The PolicyMode of the function's first run: it stores the op results that the policy chooses."""
+    """The mode (interceptor of ops) of a function's first run: it stores results that a policy chooses.
+
+    The second run of the function then does not compute these results.
+    """
 
     def __init__(self, policy: Policy) -> None:
         super().__init__(policy)
@@ -205,12 +237,17 @@ class StoreKept(PolicyMode):
         return answer
 
     def arrays(self) -> list[Array]:
-        """Return the kept results as Arrays, whose memory the tape keeps."""
+        """Return the kept results as Arrays, whose memory the tape keeps.
+
+        The tape counts this memory as kept by the ``recompute_grad`` call.
+        """
         return [wrap(data) for kept in self.kept.values() for data in kept.results.data]
 
 
 class ReturnKept(PolicyMode):
-    """The PolicyMode of the second run, in which ops return the stored results without computing them.
+    """The mode of a function's second run, in which ops return results stored by the first run.
+
+    As a mode it intercepts the calls of ops.
 
     name : the name of the function in messages.  first : the mode of the first run, with the results.
     """
@@ -237,7 +274,10 @@ class ReturnKept(PolicyMode):
         return answer
 
     def check_complete(self) -> None:
-        """Raise RuntimeError unless both runs called each op of the policy equally often."""
+        """Raise RuntimeError unless both runs of the function called each op equally often.
+
+        Only the ops of the policy count.
+        """
         for op, times in self.first.calls.items():
             if self.calls[op] != times:
                 raise self.difference_error(
@@ -245,7 +285,10 @@ class ReturnKept(PolicyMode):
                 )
 
     def difference_error(self, what: str) -> RuntimeError:
-        """Return the error for two runs that differ; ``what`` is a clause with the difference."""
+        """Return the error for two runs of a function that differ.
+
+        what : a clause with the difference, for the message.
+        """
         return RuntimeError(
             f"{self.name}: make the function run the same ops on arguments of the same shapes each "
             f"time. When it ran again for the gradient, {what}, so the results that its policy kept do "
@@ -254,7 +297,10 @@ class ReturnKept(PolicyMode):
 
 
 def comparable_arguments(call: OpCall) -> tuple[Any, ...]:
-    """Return a tuple with the ``comparable_part`` of each argument of an op's call."""
+    """Return what must be equal about an op's arguments in both runs of a ``recompute_grad`` function.
+
+    For an array that is its shape and dtype, for an option its value.
+    """
     return (
         *map(comparable_part, call.args),
         *[(k, comparable_part(v)) for k, v in sorted(call.kwargs.items())],

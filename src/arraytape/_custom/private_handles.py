@@ -25,7 +25,10 @@ from .._util.nest import Nesting
 
 
 class Inputs(NamedTuple):
-    """The arguments of one run of a function; ``arrays`` lists the private handles in ``args``."""
+    """The arguments of one run of a user's function, with new Arrays in place of the caller's.
+
+    ``arrays`` lists these new Array objects (private handles), so that writes to them can be detected.
+    """
 
     args: tuple[Any, ...]
     keywords: dict[str, Any]
@@ -33,9 +36,10 @@ class Inputs(NamedTuple):
 
 
 class Original(NamedTuple):
-    """A private handle (``array``), with the data and the value id that it had before the call.
+    """An Array made for a user's function, with the data and the value id that it had before the call.
 
-    A write to the handle by the function changes its data or value id, and is so detected.
+    The Array (``array``) is a private handle on the caller's value.  A write to it by the function
+    changes its data or value id, and is so detected.
     owner : the position or keyword of the argument that contains the handle.
     """
 
@@ -45,7 +49,7 @@ class Original(NamedTuple):
     owner: int | str
 
     def is_written(self) -> bool:
-        """Return True if the function has written to the handle."""
+        """Return True if the user's function has written to its Array."""
         # An Array whose id was 0 may get an id inside the function without any write.
         has_new_id = self.value_id and self.array._value_id != self.value_id
         return bool(has_new_id) or not is_unwritten(self.array, self.data)
@@ -54,8 +58,9 @@ class Original(NamedTuple):
 class GradientForm(NamedTuple):
     """A selection of leaves of the positional arguments, for each of which grad_fn returns a gradient.
 
-    nesting : the positional arguments with all other leaves removed.  kinds : a word for each leaf:
-    "array"; "number", whose gradient is ignored; or "other", whose gradient must be None.
+    nesting : the positional arguments with all other leaves removed.
+    kinds : a word for each leaf: "array"; "number", whose gradient is ignored; or "other", whose
+    gradient must be None.
     """
 
     nesting: Any
@@ -63,7 +68,7 @@ class GradientForm(NamedTuple):
 
 
 class Arguments:
-    """The arguments of a call, in which private handles replace the caller's Arrays.
+    """The arguments of a call, in which new Array objects (private handles) replace the caller's.
 
     Raw arrays of a known library become Arrays in positional arguments, and are copied in keyword
     arguments.  All other leaves stay as they are.
@@ -101,14 +106,20 @@ class Arguments:
         return replace_leaves(self._leaves, self._places, arrays)
 
     def with_new_handles(self) -> Inputs:
-        """Return the same arguments with new handles on the Arrays, for another run of the function."""
+        """Return the same arguments with new handles on the Arrays, for another run of the function.
+
+        A handle is an Array object; a write to it does not change the caller's Array.
+        """
         args, keywords, arrays = self.inputs
         fresh = [wrap(x._data, x._value_id, x._state) for x in arrays]
         private = {name: private_copy(value) for name, value in keywords.items()}
         return Inputs(nest.pack_nesting(args, self._filled(fresh)), private, fresh)
 
     def written_arguments(self) -> list[int | str]:
-        """Return the positions and keywords of the arguments whose Arrays were written to."""
+        """Return the positions and keywords of the arguments whose Arrays were written to.
+
+        A function with its own gradient must not write to its arguments, so this is an error.
+        """
         return [original.owner for original in self._originals if original.is_written()]
 
     def forms(self) -> list[GradientForm]:
@@ -139,7 +150,7 @@ class Arguments:
 def replace_leaves(
     leaves: Sequence[Any], places: Sequence[int], values: Sequence[Any]
 ) -> list[Any]:
-    """Return a copy of the leaves in which ``values`` stand at the indices ``places``."""
+    """Return a copy of a list of leaves in which ``values`` stand at the indices ``places``."""
     found = list(leaves)
     for place, value in zip(places, values, strict=True):
         found[place] = value
@@ -153,7 +164,7 @@ def note_use(given: Sequence[Any], private: Sequence[Array]) -> None:
     ``note_cut`` sets a Cut, a note on an unrecorded op, on each Array.  The private handles get the same
     Cuts, because the function sees only these.
 
-    given, private : the caller's arguments, and the private handle for each.
+    given, private : the caller's arguments, and the new Array that the function gets for each.
     """
     pairs = [(x, y) for x, y in zip(given, private, strict=True) if isinstance(x, Array)]
     note_cut("a call", (), [handle._value_id for _, handle in pairs], [x for x, _ in pairs])
@@ -166,7 +177,10 @@ def note_use(given: Sequence[Any], private: Sequence[Array]) -> None:
 
 
 def as_private_array(x: RawArray) -> Array:
-    """Return a new handle on an Array's value, or an Array with a copy of raw data."""
+    """Return a new Array with the value of an Array, or with a copy of raw data.
+
+    A user's function gets it, so that a write changes no Array of the caller.
+    """
     return (
         private_handle(x)
         if isinstance(x, Array)
@@ -175,7 +189,7 @@ def as_private_array(x: RawArray) -> Array:
 
 
 def private_copy(value: Nesting) -> Nesting:
-    """Return a keyword argument with private handles on its Arrays and copies of its raw arrays.
+    """Return a keyword argument with new Arrays for its Arrays, and copies of its raw arrays.
 
     A later write of the caller then does not change the argument.
     """

@@ -144,14 +144,15 @@ def recompute_grad(f: Any = None, policy: PolicyLike | None = None) -> Any:
 
 
 def intercepting(mode: Mode | None) -> AbstractContextManager[Any]:
-    """Return a ``with`` block in which ``mode``, unless None, intercepts the calls of ops."""
+    """Return a ``with`` block in which ``mode`` intercepts the calls of ops; None changes nothing."""
     return nullcontext() if mode is None else pushed(mode)
 
 
 class RecomputedCall(Call):
     """The object that the record of a ``recompute_grad`` call keeps: the function and its arguments.
 
-    keeping : the mode that stored results of ops in the first run; None without a policy.
+    keeping : the interceptor of ops (mode) that stored results of ops in the first run; None without a
+    policy.
     state : the Variables to which the function assigned, with the data that they held before.
     samples : some elements of each result of the first run, for the comparison with the second run.
     """
@@ -176,7 +177,7 @@ class RecomputedCall(Call):
     def recompute(
         self, value_ids: Sequence[int], check: bool = True
     ) -> tuple[FunctionRecorder, list[int]]:
-        """Run the function again, and record it with a new recorder in addition to the current ones.
+        """Run the function again, and record its ops with a new recorder, besides the current tapes.
 
         Return the new recorder, and for each result the id that it follows, or 0 for a constant.  Raise
         RuntimeError if this run differs from the first.
@@ -231,7 +232,13 @@ class RecomputedCall(Call):
             )
 
     def _check_layouts(self, leaves: Sequence[Array]) -> None:
-        """Raise RuntimeError unless number, shapes and dtypes of the results are as in the first run."""
+        """Raise RuntimeError unless number, shapes and dtypes of results are as in the first run.
+
+        ``recompute_grad`` runs a function a second time, and gradients would be wrong if the runs
+        differed.
+
+        leaves : the results of the second run.
+        """
         same = len(leaves) == len(self.results) and all(
             layout.fits_layout(leaf) for layout, leaf in zip(self.results, leaves, strict=True)
         )
@@ -243,7 +250,13 @@ class RecomputedCall(Call):
             )
 
     def _check_results(self, leaves: Sequence[Array]) -> None:
-        """Raise RuntimeError if sampled elements of the results differ from those of the first run."""
+        """Raise RuntimeError if sampled elements of the results differ from those of the first run.
+
+        ``recompute_grad`` runs a function a second time, and gradients would be wrong if the runs
+        differed.
+
+        leaves : the results of the second run.
+        """
         for known, leaf in zip(self.samples, leaves, strict=True):
             found = sample_elements(leaf)
             if known is None or found is None:
@@ -277,7 +290,10 @@ def sample_elements(x: Array) -> Any:
 
 
 def largest_size(x: np.ndarray[Any, Any]) -> float:
-    """Return the largest absolute value of the finite elements of x, or 0 if no element is finite."""
+    """Return the largest absolute value of the finite elements of x, or 0 if no element is finite.
+
+    Results of two runs may differ by rounding, relative to it.
+    """
     sizes = np.abs(x[np.isfinite(x)])
     return float(sizes.max()) if sizes.size else 0.0
 
@@ -320,7 +336,8 @@ def may_affect_results(
 def pull_recomputed(pass_: BackwardPass, record: Record) -> None:
     """Pass the cotangents of a ``recompute_grad`` call back, through the records of a second run.
 
-    A guarded pass (the rerun after a NaN) has a second pass for masks.  Both go through the new records.
+    A guarded pass (the rerun after a NaN) has a second pass, for masks of the elements on which the
+    target depends.  Both go through the new records.
     """
     _, outs, value_ids, call = CallRecord(*record)
     passes = pass_.passes()
@@ -342,14 +359,20 @@ def pull_recomputed(pass_: BackwardPass, record: Record) -> None:
 
 
 def push_recomputed(pass_: ForwardPass, record: Record) -> list[Array | None]:
-    """Return the tangents of the results of a ``recompute_grad`` call, from a second run."""
+    """Return the tangents of the results of a ``recompute_grad`` call, from a second run.
+
+    The first run kept no records, so the function runs again, and forward mode processes its ops.
+    """
     _, outs, value_ids, call = CallRecord(*record)
     recorder, inner = call.recompute(value_ids, check=False)
     return pass_.rerun(outs, recorder.records, inner)
 
 
 class UnionOfIds:
-    """The union of several containers of value ids, without copies: ids that are added later count."""
+    """The union of several containers of value ids, without copies: ids that are added later count.
+
+    A pass that follows two sets of values has it as its set.
+    """
 
     def __init__(self, *parts: Container[int]) -> None:
         self.parts = parts

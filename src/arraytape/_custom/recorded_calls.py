@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 
 # --- records --------------------------------------------------------------------------------------
 class CallRecord(NamedTuple):
-    """The fields of the record of a call.  ``CallRecord(*record)`` gives them names."""
+    """The fields of a tape's record of one call of a user's function, such as a custom gradient.
+
+    A record is a plain tuple.  ``CallRecord(*record)`` gives its items names.
+    """
 
     plan: int
     outs: tuple[int, ...]  # value ids of the results
@@ -126,6 +129,7 @@ class Call:
     ) -> None:
         """Keep the records of the ops inside the function as ``history``, for second derivatives.
 
+        recorder : the private recorder of the function's run, with the records.
         inner : the ids that the results had inside the function, 0 for a result that is an input.
         outs : the ids that the caller's Arrays of the same results have.
         """
@@ -139,9 +143,10 @@ class Call:
         ]
 
     def give_history(self) -> None:
-        """Add ``history``, the records of the ops inside the function, to each current recorder.
+        """Add the records of the ops inside the function to each current recorder (tape).
 
-        So a gradient of the rule's result also reaches values of the function that the rule uses.
+        The rule, ``grad_fn``, runs next.  So a gradient of the rule's result also reaches values of the
+        function that the rule uses.
         """
         for recorder in recorders():
             if self.history_mark in recorder.followed:
@@ -152,7 +157,10 @@ class Call:
                 self._add_history_to(recorder)
 
     def _add_history_to(self, recorder: Recorder) -> None:
-        """Add those records of ``history`` to a recorder that compute on values which it follows."""
+        """Add records of the ops inside the function to a recorder (a tape, say).
+
+        Only records that compute on a value which the recorder follows are added.
+        """
         for record, noticed in self.history:
             has_results = all(value_id in recorder.followed for value_id in results_of(record))
             if not has_results and any(
@@ -171,9 +179,10 @@ class Call:
             recorder.followed.add(self.history_mark)
 
     def gradients(self, cotangents: Sequence[Array | None]) -> list[Array | None]:
-        """Call the rule; return its contribution to each input, or None where the rule returned None.
+        """Call the user's rule; return the gradient of each input, or None where the rule returned None.
 
-        cotangents : those of the results; None stands for zeros.  Raise LookupError if there is no rule.
+        cotangents : one for each result of the function; None stands for zeros.  Raise LookupError if
+        there is no rule.
         """
         if self.pull is None:
             raise missing_rule_error(self.name)
@@ -211,9 +220,10 @@ def publish(
 ) -> Any:
     """Record a finished run of a user's function as one record, and return the function's results.
 
-    Each recorder that follows an input of the run gets the record.
+    Each recorder (a tape, say) that follows an input of the run gets the record.
 
-    trace : the run.  plan : the plan of the record, CUSTOM or RECOMPUTED.
+    trace : the run, with its arguments and results.
+    plan : the kind of the record, CUSTOM or RECOMPUTED.
     make_call : returns the object that the record keeps; not called if no recorder follows an input.
     with_exits : True to notify these recorders of conversions inside the function, too: from Arrays to
     NumPy data (exits), and of NumPy data back to Arrays (entries).
@@ -255,7 +265,7 @@ def publish(
 
 
 def followers_of(value_ids: Sequence[int]) -> list[Recorder]:
-    """Return the recorders of this thread that follow at least one of the values.
+    """Return the recorders (tapes, say) of this thread that follow at least one of the values.
 
     If this thread has no recorder, the recorders of other threads are notified of the use of the values.
     """
@@ -266,16 +276,21 @@ def followers_of(value_ids: Sequence[int]) -> list[Recorder]:
 
 
 def may_record_gradients(stack: Sequence[Recorder]) -> bool:
-    """Return True if a recorder on the stack may record the backward pass through a call.
+    """Return True if a recorder (tape) may record the backward pass through a user's function.
 
-    The call then keeps its inner records.  Return False if a one-shot tape is alone on the stack, since
-    it stops recording before its gradient.
+    The call then keeps the records of its inner ops.  Return False if a one-shot tape is alone on the
+    stack, since it stops recording before its gradient.
+
+    stack : the recorders of this thread.
     """
     return bool(stack) and not (len(stack) == 1 and stack[0].one_shot)
 
 
 def give_record_to(plan: Structural, record: Record, followers: Sequence[Recorder]) -> None:
-    """Add the record of a call to recorders, which then follow its results."""
+    """Add the record of a call to recorders (tapes, say), which then follow its results.
+
+    plan : the kind of the record.  followers : the recorders that follow an input of the call.
+    """
     call = CallRecord(*record).call
     for recorder in followers:
         recorder.record(record)
@@ -287,13 +302,13 @@ def give_record_to(plan: Structural, record: Record, followers: Sequence[Recorde
 def tell_exits(
     inside: FunctionRecorder, value_ids: Sequence[int], followers: Sequence[Recorder]
 ) -> None:
-    """Report the conversions of Arrays to NumPy data inside a function to the caller's recorders.
+    """Report the conversions of Arrays to NumPy data inside a function to the caller's tapes.
 
-    These recorders do not know the converted values.  So each conversion is reported as a conversion of
-    each followed input.
+    The tapes do not know the converted values.  So each conversion is reported as a conversion of each
+    followed input.
 
     inside : the private recorder of the function's run.  value_ids : the ids of the inputs.
-    followers : the caller's recorders that follow an input.
+    followers : the caller's recorders (tapes and accumulators) that follow an input.
     """
     if not inside.exits:
         return
@@ -305,13 +320,19 @@ def tell_exits(
 
 # --- backward -------------------------------------------------------------------------------------
 def pull_custom(pass_: BackwardPass, record: Record) -> None:
-    """Pass cotangents back through a call by the user's rule."""
+    """Pass cotangents back through a call of a user's function by its rule, ``grad_fn``.
+
+    pass_ : the backward pass.  record : the entry of the call on the tape.
+    """
     _, outs, value_ids, call = CallRecord(*record)
     pass_.pull_users_rule(outs, value_ids, call.gradients)
 
 
 def pull_same(pass_: BackwardPass, record: Record) -> None:
-    """Pass the cotangent of the id ``new`` of a value on to its id ``known``."""
+    """Pass the cotangent of a value from one of its ids on to the other.
+
+    A result of a user's function has one id inside the function, and another id for the caller.
+    """
     _, new, known = SameValue(*record)
     g = pass_.take_cotangent(new)
     if g is not None:
@@ -319,7 +340,10 @@ def pull_same(pass_: BackwardPass, record: Record) -> None:
 
 
 def push_custom(pass_: ForwardPass, record: Record) -> list[Array | None]:
-    """Return the tangents of a call's results by the rule's JVP, or else by its transpose."""
+    """Return the tangents of a user's function's results by its JVP, or by the transpose of its VJP.
+
+    pass_ : the forward pass.  record : the entry of the call.
+    """
     _, outs, value_ids, call = CallRecord(*record)
     if call.forward is not None:
         call.give_history()

@@ -56,8 +56,8 @@ class FollowedIds(set[int]):
     """The set of value ids that the private recorder of a function's run follows.
 
     The elements of the set are the ids of the inputs and of values computed from them.  ``in`` is also
-    True for ids that the hidden (replaced) recorders follow, so that the private recorder gets the ops
-    on captured values as well.
+    True for ids that the caller's tapes follow.  So the private recorder also gets the ops on captured
+    values, which are no inputs.
     """
 
     def __init__(self, value_ids: Sequence[int], hidden: Sequence[Recorder]) -> None:
@@ -67,14 +67,17 @@ class FollowedIds(set[int]):
     made_of_inputs = set.__contains__
 
     def followed_outside(self, value_id: int) -> bool:
-        """Return True if a hidden recorder follows a value."""
+        """Return True if a recorder outside of the user's function, such as a tape, follows a value."""
         for recorder in self.hidden:  # noqa: SIM110  (a loop is quicker, and this runs for each op)
             if value_id in recorder.followed:
                 return True
         return False
 
     def is_captured(self, value_id: int) -> bool:
-        """Return True if a hidden recorder follows a value that was not computed from the inputs."""
+        """Return True if the caller's tapes follow a value that was not computed from the inputs.
+
+        The function uses such a value without getting it as an argument.
+        """
         return not self.made_of_inputs(value_id) and self.followed_outside(value_id)
 
     def __contains__(self, value_id: Any) -> bool:
@@ -157,7 +160,10 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
         self.cusped = self.careful = self.has_missing_rules = False
 
     def accessed(self, variable: Variable, /) -> None:
-        """Note a read of a Variable; follow it if trainable, or changed since the first run."""
+        """Note a read of a Variable; follow it if trainable, or changed since the first run.
+
+        A trainable Variable that the function reads is an input of its call.
+        """
         if any(variable is other for other, _ in self.variable_values):
             return
         data = variable._data
@@ -177,7 +183,10 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
             self.followed.add(variable._current_id())
 
     def assigned(self, variable: Variable, value: RawArray | npt.ArrayLike, /) -> None:
-        """Store the data that a Variable held before its first assignment; notify hidden recorders."""
+        """Store the data that a Variable held before its first assignment; notify the caller's tapes.
+
+        ``recompute_grad`` gives the Variable this data again for the second run.
+        """
         if not any(variable is other for other, _ in self.assigned_variables):
             self.assigned_variables.append((variable, variable._data))
         for recorder in self.followed.hidden:
@@ -187,8 +196,8 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
     def record(self, record: Record) -> None:
         """Take a record of an op inside the function; keep it if ``keeps_records`` is True.
 
-        Apply ``on_capture`` to inputs that are no arguments.  Note a conversion to untracked data, and a
-        cusp.
+        ``on_capture`` says how to react to inputs that are no arguments of the function.  Note a
+        conversion to untracked data, and a cusp (a finite slope with an infinite curvature).
         """
         plan, value_ids = PLANS[record[0]], inputs_of(record)
         if plan is LEFT and not self.followed.made_of_inputs(value_ids[0]):
@@ -216,8 +225,8 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
     def captured(self, value_id: int, where: str) -> None:
         """Handle a captured value: an op inside the function uses it, but it is no argument.
 
-        A hidden recorder follows the value.  As ``on_capture`` says, raise ValueError, make the value an
-        input of the call, or ignore it.
+        A tape of the caller follows the value.  As ``on_capture`` says, raise ValueError, make the value
+        an input of the call, or ignore it.
 
         where : the op that uses the value, or "its result", for the message.
         """
@@ -235,6 +244,8 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
         """Set ``has_missing_rules`` if the last record has no rule, or else ``careful``.
 
         A careful pass calls the general method for each record, as complex data need.
+
+        plan, record : the kind of the event, and its ids and data.
         """
         if plan is LEFT:
             return
@@ -246,7 +257,11 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
             self.noticed[len(self.records) - 1] = plan
 
     def _pass_on(self, record: Record) -> None:
-        """Send a record to the hidden (replaced) recorders that follow one of its inputs."""
+        """Send a record to those of the caller's recorders (tapes) that follow one of its inputs.
+
+        They get no other records of the function.  A conversion of one of their values, or an
+        interrupted write, concerns them, too.
+        """
         for recorder in self.followed.hidden:
             if any(value_id in recorder.followed for value_id in inputs_of(record)):
                 add_structural_record(recorder, record)
@@ -254,6 +269,8 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
 
     def result_ids(self, leaves: Sequence[Array]) -> list[int]:
         """Return the value id of each result, or 0 for a result that does not depend on the inputs.
+
+        A value id is the number by which recorders follow a value.
 
         Call this while the recorder is active, because ``current`` may record that a view was read.
         """
@@ -267,6 +284,8 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
 
 def same_values(data: Any, other: Any) -> bool:
     """Return True if ``data`` and ``other``, held by a Variable at two times, have the same values.
+
+    A function that is run a second time must read the same values.
 
     Only the elements of NumPy data are compared.  On another device a comparison would have to wait for
     the device, so other data are the same only if they are one object.
@@ -313,7 +332,10 @@ class Trace:
         return [*self.value_ids, *self.recorder.captures, *variables]
 
     def name_results(self) -> list[int]:
-        """Return the ids that the results have inside the function; give an id to values without."""
+        """Return the value ids that the results have inside the function.
+
+        A value without an id gets a new one.
+        """
         with only_recorders(self.recorder):
             return [ensured_id(leaf) for leaf in self.leaves]
 
@@ -326,12 +348,14 @@ def run_hidden(
     keeps_records: bool,
     program_modes: Sequence[Mode] = (),
 ) -> Trace:
-    """Run f, which returns ``(y, rule)``, with a private recorder in place of all others.
+    """Run f, which returns ``(y, rule)``, with a private recorder in place of the caller's tapes.
 
     Return the run as a Trace.  Raise TypeError if y contains anything but Arrays.
 
     name : the name of the user's function in messages.
-    on_capture, keeps_records, program_modes : see ``FunctionRecorder``.
+    on_capture : the reaction to watched Arrays that are not among the arguments.
+    keeps_records : True to keep the records of the ops inside f.
+    program_modes : modes that observe or answer the calls of ops in this run.
     """
     hidden = recorders()
     value_ids = [x._value_id for x in inputs.arrays]
@@ -356,7 +380,10 @@ def ensured_id(leaf: Array) -> int:
 
 
 class RefuseChanged(Bystander):
-    """A recorder for ``grad_fn`` that raises RuntimeError at a read of the changed ``variables``."""
+    """An observer of ``grad_fn``, which raises RuntimeError at a read of the changed ``variables``.
+
+    ``grad_fn`` would use the new value, but the derivative needs the one that the function read.
+    """
 
     def __init__(self, name: str, variables: Sequence[Variable]) -> None:
         self.name, self.variables = name, variables

@@ -20,8 +20,9 @@ from .._util.errors import user_line
 class Comparisons(BaseRecorder, SeesCalls, ProgramMode):
     """A recorder that also intercepts ops (a mode) and finds comparisons of values computed from ``x``.
 
-    Only comparisons with a value that an outer recorder follows count.  lines : a dict from the name of
-    a comparing op to the source location of its first such call.
+    Where the two values are equal, a function may jump, and its derivative does not show the jump.  Only
+    comparisons with a value that an outer tape follows count.  lines : a dict from the name of a
+    comparing op to the source location of its first such call.
     """
 
     def __init__(self, x: Array) -> None:
@@ -47,9 +48,10 @@ class Comparisons(BaseRecorder, SeesCalls, ProgramMode):
 
 
 def called_and_compared(f: Callable[..., Any], x: Array, *rest: Any) -> tuple[Any, dict[str, str]]:
-    """Return ``f(x, *rest)``, and the lines at which f compares values computed from x.
+    """Return ``f(x, *rest)``, and the lines at which f compares values computed from x with others.
 
-    The lines are a dict: see ``Comparisons.lines``.
+    At such a line f may jump.  The lines are a dict from the name of a comparing op to its first
+    location.
     """
     seen = Comparisons(x)
     with pushed(seen), entered(seen):

@@ -147,7 +147,10 @@ COMMON: dict[str, Any] = {
 
 
 def globals_of(op: Op) -> dict[str, Any]:
-    """Return the globals of a compiled op, without its raw functions (NumPy's, say) and defaults."""
+    """Return the global variables of an op's generated function, without NumPy's functions and defaults.
+
+    Among them are the numbers of the op's plans, which describe its records.
+    """
     scope = COMMON | {"NAME": op.name, "INPUTS": op.inputs, "alone": op.alone}
     scope |= {"PLANS": op.plans, "WIDES": op.fitting_plans}
     scope |= {f"SAVE_{saved}": function for saved, function in op.saves.items()}
@@ -159,7 +162,7 @@ FEW = 3  # the most inputs for which the source has a branch for each subset of 
 
 
 class FunctionSpec(NamedTuple):
-    """The description of a function to be generated: all that its source depends on."""
+    """The description of an op's function that is to be generated: all that its source depends on."""
 
     op: Op
     signature: inspect.Signature
@@ -184,12 +187,18 @@ class FunctionSpec(NamedTuple):
 
     @property
     def handles(self) -> list[str]:
-        """Return source texts: for each result, an expression whose value is the result as an Array."""
+        """Return source texts: for each result, an expression whose value is the result as an Array.
+
+        They go into the generated source of an op.
+        """
         return [f"ys[{i}]" for i in range(len(self.op.outputs))] if self.several else ["answer"]
 
     @property
     def results(self) -> list[str]:
-        """Return source texts: for each result, an expression whose value is its raw data."""
+        """Return source texts: for each result, an expression whose value is its raw data.
+
+        They go into the generated source of an op.
+        """
         return [f"{y}._data" for y in self.handles] if self.several else ["result"]
 
 
@@ -236,6 +245,8 @@ def write_mode_test(s: Source, spec: FunctionSpec) -> None:
     """Write the lines that pass the call to modes, which are objects that observe or replace ops.
 
     If a mode returns a result, the op returns that result.
+
+    s : the source text, which gets the lines.  spec : describes the function that is generated.
     """
     positional = [p.name for p in spec.parameters if p.kind is not p.KEYWORD_ONLY]
     named = [f"{p.name!r}: {p.name}" for p in spec.parameters if p.kind is p.KEYWORD_ONLY]
@@ -246,7 +257,10 @@ def write_mode_test(s: Source, spec: FunctionSpec) -> None:
 
 
 def write_dtype_check(s: Source, spec: FunctionSpec) -> None:
-    """Write a check that the argument ``dtype`` is a dtype of Arrays; no check for a user's op."""
+    """Write a check that the argument ``dtype`` is a dtype of Arrays; no check for a user's op.
+
+    s : the source text, which gets the lines.  spec : describes the function that is generated.
+    """
     dtype = spec.signature.parameters.get("dtype")
     if dtype is not None and dtype.default is None and not spec.op.checked:
         s.line("if dtype is not None: check_dtype(NAME, dtype)")
@@ -254,6 +268,8 @@ def write_dtype_check(s: Source, spec: FunctionSpec) -> None:
 
 class Reference(NamedTuple):
     """The object that replaces the default of a parameter, whose own repr may be no valid source.
+
+    Functions for ops are generated as source text.
 
     The source contains ``str(signature)``.  The repr of a Reference is the name of a global variable of
     the generated function, which holds the default.
@@ -266,7 +282,11 @@ class Reference(NamedTuple):
 
 
 def replace_defaults(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
-    """Return the parameters with a Reference in place of defaults other than None and ABSENT."""
+    """Return the parameters with names of global variables in place of most defaults.
+
+    The signature is written into generated source, where a default's repr may be invalid.  The defaults
+    None and ABSENT stay.
+    """
     return [
         p if p.default is p.empty or p.default is ABSENT or p.default is None
         else p.replace(default=Reference(f"DEFAULT_{p.name}"))
@@ -275,20 +295,33 @@ def replace_defaults(parameters: list[inspect.Parameter]) -> list[inspect.Parame
 
 
 def default_globals(signature: inspect.Signature) -> dict[str, Any]:
-    """Return the globals of a generated function that hold its defaults (``Reference``)."""
+    """Return the global variables of a generated function that hold its defaults, by name.
+
+    The repr of a default may be no valid source, so the source names a variable.
+    """
     return {f"DEFAULT_{p.name}": p.default for p in signature.parameters.values()}
 
 
 # --- operands -----------------------------------------------------------------------------------------
 def write_sequence_reading(s: Source, spec: FunctionSpec) -> None:
-    """Write the lines that read the value ids and the data of a variadic op's sequence of operands."""
+    """Write the lines that read the value ids and the data of a variadic op's sequence of operands.
+
+    A variadic op, such as ``concat``, has one sequence of arrays as its input.
+
+    s : the source text, which gets the lines.  spec : describes the function that is generated.
+    """
     (x,) = spec.op.inputs
     s.line(f"{x}, t_{x}, d_{x} = coerce_all(NAME, '{x}', {x})")
     s.line(f"kind, *d_{x} = promote(NAME, ('{x}',), {x}, d_{x})")
 
 
 def write_operand_reading(s: Source, spec: FunctionSpec) -> None:
-    """Write the lines that read the value id and the data of each input."""
+    """Write the lines that read the value id and the data of each input.
+
+    A value id is the number of a value that a tape follows, or 0.
+
+    s : the source text, which gets the lines.  spec : describes the function that is generated.
+    """
     op = spec.op
     first, *_ = spec.order
     left_out = [p.name for p in spec.parameters if p.default is None]  # inputs that may be None
@@ -328,6 +361,8 @@ def write_operand_reading(s: Source, spec: FunctionSpec) -> None:
 def scalar_source(x: str, other: str) -> str:
     """Return the source text of an expression that converts the operand ``x``, a Python scalar.
 
+    The source is that of the function that is generated for an op.
+
     x, other : the names of the scalar and of the other operand.  If the data of ``other`` is float64 or
     float32, the scalar becomes 0-d data of the same dtype, for float64 from a cache.  Otherwise NumPy
     would convert the scalar in the forward and again in the backward pass.
@@ -339,7 +374,12 @@ def scalar_source(x: str, other: str) -> str:
 
 
 def write_kind_choice(s: Source, spec: FunctionSpec) -> None:
-    """Write the lines that set ``kind``, the type of data to compute on, and convert operands to it."""
+    """Write the lines that set ``kind``, the type of data to compute on, and convert operands to it.
+
+    The type is ``numpy.ndarray``, say, or that of vmap's batched data.
+
+    s : the source text, which gets the lines.  spec : describes the function that is generated.
+    """
     first, *others = spec.order
     s.line(f"kind = type(d_{first})")
     if others:
@@ -354,6 +394,8 @@ def write_raw_call(s: Source, spec: FunctionSpec) -> None:
     """Write the call of the raw function, such as NumPy's, and of ``call_again`` if it raises.
 
     The module ``raw_calls`` explains ``call_again``, which reports warnings at the user's line.
+
+    s : the source text, which gets the lines.  spec : describes the function that is generated.
     """
     op, condition = spec.op, spec.condition
     value = {p.name: f"d_{p.name}" if p.name in op.inputs else p.name for p in spec.parameters}
@@ -376,6 +418,8 @@ def write_result_wrapping(s: Source, spec: FunctionSpec) -> None:
     """Write the lines that wrap the results in Arrays.
 
     A NumPy scalar becomes 0-d data, and its Array gets the state SCALAR.
+
+    s : the source text, which gets the lines.  spec : describes the function that is generated.
     """
     if spec.several:
         s.line("answer, ys = wrap_all(result)")
@@ -392,10 +436,13 @@ def write_result_wrapping(s: Source, spec: FunctionSpec) -> None:
 
 # --- recording ----------------------------------------------------------------------------------------
 def write_recording(s: Source, spec: FunctionSpec) -> None:
-    """Write the lines that hand a record to the recorders of this thread.
+    """Write the lines that hand a record of the call to the recorders (tapes, say) of this thread.
 
     If only other threads have recorders, these are notified that the values are used.  If no recorder
-    gets a record, the lines note the op as a ``Cut``, by which warnings explain gradients of None.
+    gets a record, the lines attach a note on the op, a ``Cut``, to the Arrays.  Warnings explain
+    gradients of None by it.
+
+    s : the source text, which gets the lines.  spec : describes the function that is generated.
     """
     op = spec.op
     ids = [f"t_{x}" for x in op.inputs]
@@ -425,7 +472,7 @@ def write_recording(s: Source, spec: FunctionSpec) -> None:
 
 
 def has_fixed_plans(op: Op) -> bool:
-    """Return True if the source can have a branch for each subset of inputs that a recorder follows.
+    """Return True if an op's source can have a branch for each subset of inputs that a tape follows.
 
     In a branch the plan is fixed, which says what the record keeps and which rules run.  So the op must
     have rules, one result, and no sequence of inputs.
@@ -436,6 +483,8 @@ def has_fixed_plans(op: Op) -> bool:
 
 def needs_fit_source(spec: FunctionSpec) -> str:
     """Return a source expression, true if shape or dtype of an input and of the result differ.
+
+    The source is that of the function that is generated for an op.
 
     In the backward pass, contributions must then be summed or cast to fit the input.
     """
@@ -464,6 +513,8 @@ def write_saved_values(s: Source, spec: FunctionSpec) -> dict[str, str]:
     """Write the lines that compute the values in ``op.saves``, which only the backward pass needs.
 
     Return a dict from the names of these values to the local variables that hold them.
+
+    s : the source text, which gets the lines.  spec : describes the function that is generated.
     """
     op = spec.op
     known = {x: f"d_{x}" for x in op.inputs} | dict(zip(op.outputs, spec.results, strict=True))
@@ -480,7 +531,9 @@ def write_saved_values(s: Source, spec: FunctionSpec) -> dict[str, str]:
 def value_variables(spec: FunctionSpec, saved: dict[str, str]) -> dict[str, str]:
     """Return a dict from the names of values that rules may get to the local variables with the values.
 
-    saved : the result of ``write_saved_values``.
+    The variables are those of the generated function of an op.
+
+    saved : dict from names of values that only the backward pass needs to their variables.
     """
     op = spec.op
     data = {x: f"d_{x}" for x in op.inputs} | dict(zip(op.outputs, spec.results, strict=True))
@@ -489,6 +542,8 @@ def value_variables(spec: FunctionSpec, saved: dict[str, str]) -> dict[str, str]
 
 def layout_expressions(spec: FunctionSpec) -> dict[str, str]:
     """Return a dict from names such as "shape x" to source expressions for the shape or dtype of x.
+
+    The expressions are for the source of the generated function.  Rules may ask for these values.
 
     It has an entry for each input and output.
     """
@@ -508,7 +563,8 @@ def write_subset_branches(s: Source, spec: FunctionSpec, saved: dict[str, str]) 
 
     The lines have a branch for each subset of the inputs that a recorder may follow.
 
-    saved : the result of ``write_saved_values``.
+    s : the source text, which gets the lines.  spec : describes the function that is generated.
+    saved : dict from names of values that only the backward pass needs to their variables.
     """
     for head, wide in (("if not wide:", False), ("else:", True)):
         with s.block(head), s.block("for recorder in recorders:"):
@@ -527,11 +583,14 @@ def write_subset_tests(
 ) -> None:
     """Write nested ``if`` statements, one for each input, that find the followed inputs.
 
+    A recorder (a tape, say) follows an input if a derivative with respect to it may be asked for.
+
+    s, spec : the source text, and the function that is generated.
+    values : dict from the names of values that a record may keep to variables and expressions.
+    wide : True if records keep shape and dtype of inputs, because contributions must be cast or summed.
     at : the number of the input that the next ``if`` tests.
     subset : the inputs before ``at`` that are followed in the present branch, as bits: 1 for the first
     input, 2 for the second, 3 for both.
-    values : dict from the names of values that a record may keep to variables and expressions.
-    wide : True if records keep shape and dtype of inputs, because contributions must be cast or summed.
     """
     inputs = spec.op.inputs
     if at < len(inputs):
@@ -548,10 +607,14 @@ def write_subset_tests(
 def write_record_call(s: Source, op: Op, subset: int, values: dict[str, str], wide: bool) -> None:
     """Write the lines that record the op if the inputs in ``subset`` are followed.
 
+    A record is the tape's entry for the call, from which a backward pass computes gradients.
+
     They give the result a value id, mark data that the record keeps, and pass the record to the
     recorder.
 
-    subset : the followed inputs; bit i is set for input i.  values, wide : see ``write_subset_tests``.
+    subset : the followed inputs; bit i is set for input i.
+    values : dict from the names of values that a record may keep to variables and expressions.
+    wide : True if records keep shape and dtype of inputs.
     """
     plan = (op.fitting_plans if wide else op.plans)[subset]
     s.line("if not out: out = answer._value_id = new_value_id()")
@@ -573,8 +636,10 @@ def write_record_call(s: Source, op: Op, subset: int, values: dict[str, str], wi
 def write_general_recording(s: Source, spec: FunctionSpec, saved: dict[str, str]) -> None:
     """Write the lines that record an op with many inputs or results, for any subset of followed inputs.
 
-    The lines make a tuple of all values that a record may keep.  At run time, the plan of the subset
-    selects from the tuple the values that it keeps.
+    The lines make a tuple of all values that a record may keep.  The plan, which describes the records
+    for one subset of followed inputs, selects from the tuple the values that it keeps.
+
+    s : the source text, which gets the lines.  spec : describes the function that is generated.
     """
     op = spec.op
     bits = [f"(t_{x} in followed) << {i}" for i, x in enumerate(op.inputs)]
@@ -607,9 +672,13 @@ def write_general_recording(s: Source, spec: FunctionSpec, saved: dict[str, str]
 
 
 def values_source(spec: FunctionSpec, saved: dict[str, str]) -> str:
-    """Return the source of the tuple of all values that a record may keep: see ``Op.value_positions``.
+    """Return the source of the tuple of all values of a call that a record may keep.
+
+    A plan, which describes the op's records, picks some of them.
 
     The text lacks the outer parentheses, which the caller adds: it may be ``x) if test else (y``.
+
+    saved : dict from names of values that only the backward pass needs to their variables.
     """
     op = spec.op
     ids = [f"t_{x}" for x in op.inputs]

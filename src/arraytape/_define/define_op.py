@@ -300,9 +300,11 @@ def check_statement(name: str, forward: Callable[..., Any], word: str) -> None:
 def inputs_of_forward(
     name: str, forward: Callable[..., Any], word: str
 ) -> tuple[inspect.Signature, list[str], bool]:
-    """Return the op's signature, the names of its array inputs, and True if the op is variadic.
+    """Return a user's op's signature, the names of its array inputs, and True if the op is variadic.
 
     The only array input of a variadic op is a sequence of arrays.
+
+    forward : the user's function that computes the op.  word : the kind of op, such as "primitive".
     """
     try:
         signature = inspect.signature(forward)
@@ -321,7 +323,12 @@ POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR
 
 
 def check_parameters(name: str, signature: inspect.Signature, inputs: Sequence[str]) -> None:
-    """Raise TypeError if an input is not positional, or a default is no literal."""
+    """Raise TypeError if an input is not positional, or a default is no literal.
+
+    The op is one that a user defines.
+
+    signature, inputs : the op's signature, and the names of its array inputs.
+    """
     for p in signature.parameters.values():
         collects = p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
         if collects or (p.name in inputs and p.kind not in POSITIONAL):
@@ -357,6 +364,8 @@ def check_rules(
 ) -> None:
     """Raise TypeError if a rule is no function, or if there are too many or too few rules.
 
+    A rule is the derivative of a user's op with respect to one input.
+
     The number depends on ``word``, the kind of op.  For "primitive" it may be one joint rule instead.
     """
     for rule in (*rules, joint):
@@ -384,7 +393,10 @@ def check_outputs(name: str, outputs: Sequence[str]) -> None:
 
 
 def check_names(op: Op, signature: inspect.Signature) -> None:
-    """Raise TypeError if a parameter has the name of a variable in the generated source."""
+    """Raise TypeError if a parameter has the name of a variable in the generated source.
+
+    The function of a user's op is generated as source text, and has the op's parameters.
+    """
     for parameter in signature.parameters:
         if parameter in names_in_source() or parameter[:2] in VALUES_OF:
             raise statement_error(
@@ -462,7 +474,9 @@ class Forward(dict[type, Callable[..., Any]]):
         return run
 
     def takes_one(self, error: TypeError) -> TypeError:
-        """Return the error for a ``forward`` that calls NumPy functions on batched data of a vmap.
+        """Return the error for a user's ``forward`` that fails on the data of all examples of a vmap.
+
+        It calls functions of NumPy where it should call those of ``xp``.
 
         error : the TypeError that the batched data raised.
         """
@@ -478,6 +492,7 @@ class Forward(dict[type, Callable[..., Any]]):
 
         Raise TypeError for a result that is neither a raw array nor a number.
 
+        found : what ``forward``, the user's function, returned.
         arrays : the raw arrays that ``forward`` got.  storage : the functions for their library.
         """
         if type(found) not in STORAGES:
@@ -501,7 +516,10 @@ class Forward(dict[type, Callable[..., Any]]):
 
 
 def read_only(data: RawArray) -> Any:
-    """Return a read-only view of NumPy data, a list of such views for a list, other data unchanged."""
+    """Return a read-only view of NumPy data, a list of such views for a list, other data unchanged.
+
+    A user's ``forward`` gets it, since a write to an input would change an Array that tapes keep.
+    """
     if isinstance(data, list):
         return [read_only(part) for part in data]
     if type(data) is not np.ndarray:
@@ -512,7 +530,10 @@ def read_only(data: RawArray) -> Any:
 
 
 def _op_without_rule(name: str) -> Op:
-    """Return the op of a name; raise LookupError if there is none, KeyError if the op has a rule."""
+    """Return the op of a name; raise LookupError if there is none, KeyError if the op has a rule.
+
+    ``register_gradient`` and ``no_gradient`` complete such an op.
+    """
     op = REGISTRY.get(name) if isinstance(name, str) else None
     if op is None:
         import difflib

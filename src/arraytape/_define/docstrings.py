@@ -196,7 +196,10 @@ def op_docstring(op: Op, signature: Signature, own: str | None) -> str | None:
 
 
 def append_example(function: Callable[..., Any], example: str, notes: str = "") -> None:
-    """Append notes and an Examples section to the docstring of a function, if it has a docstring."""
+    """Append notes and an Examples section to the docstring of a function, if it has a docstring.
+
+    ``help`` shows the section.
+    """
     own = function.__doc__
     if own is not None:
         text = own if "\n----" in own else dedented(own)  # a text with headings is dedented already
@@ -261,7 +264,7 @@ def split_entries(section: str) -> dict[str, str]:
 def parameter_text(p: Parameter, op: Op, takes: str, signature: Signature) -> str:
     """Return the text on a parameter that the op's own docstring does not describe, from the tables.
 
-    takes : the key of ``TAKES`` for the op.
+    takes : the key in the table ``TAKES`` of the dtypes that the op accepts.
     """
     name = p.name
     if takes and name in op.inputs:
@@ -302,7 +305,8 @@ def parameter_heading(p: Parameter, op: Op) -> str:
 def errors_text(op: Op, signature: Signature, takes: str, shape: str, own: str) -> str:
     """Return the section "Raises" of an op: the errors that follow from its declaration, then its own.
 
-    takes : the key of ``TAKES``.  shape : the key of ``SHAPES``.  own : the op's own "Raises" section.
+    takes, shape : keys of tables with sentences on the dtypes and the shapes that the op accepts.
+    own : the op's own "Raises" section.
     """
     parameters, found = signature.parameters, split_entries(own)
     errors: dict[str, list[str]] = {error: [] for error in ERRORS}
@@ -339,7 +343,7 @@ def errors_text(op: Op, signature: Signature, takes: str, shape: str, own: str) 
 
 
 def not_arrays(op: Op, signature: Signature) -> list[str]:
-    """Return the sentences on TypeErrors that array arguments of a wrong type raise."""
+    """Return the sentences, for "Raises", on array arguments of a wrong type."""
     if op.variadic:
         return [f"When {op.inputs[0]} is not a list or tuple of Arrays.", SEVERAL_DEVICES]
     if op.kind != "composite":
@@ -398,16 +402,22 @@ def derivative_text(op: Op) -> str:
 
 
 def rule_text(rule: Any) -> str:
-    """Return the text of a rule: its docstring after "Return", or the source of a lambda."""
+    """Return the text of a rule: the source of a lambda, or the first paragraph of the docstring.
+
+    The paragraph is quoted without its "Return".  Further ones are for readers of the source.
+    """
     if rule is identity_rule:
         return "``g``"
     if rule.__doc__:
-        return dedented(rule.__doc__).removeprefix("Return ").removesuffix(".")
+        return dedented(rule.__doc__).partition("\n\n")[0].removeprefix("Return ").removesuffix(".")
     return f"``{source_line(rule)}``"
 
 
 def source_line(rule: Rule) -> str:
-    """Return the source text of a lambda's body, or the name of a function."""
+    """Return the source text of a lambda's body, or the name of a function.
+
+    The "Notes" of an op show it as the formula of the derivative.
+    """
     code = getattr(rule, "__code__", None)
     if code is None or code.co_name != "<lambda>":
         return rule.__name__
@@ -427,7 +437,10 @@ LONGEST = 86  # the most characters of the list on the line "A tape keeps ..."
 
 
 def kept_values_text(op: Op) -> str:
-    """Return a paragraph on the values that a record keeps if a tape follows all inputs."""
+    """Return a paragraph, for "Notes", on the values that a tape keeps for a call of the op.
+
+    It describes a call all of whose inputs the tape follows.
+    """
     if not op.recorded:
         return ""
     kept, computed = [], []

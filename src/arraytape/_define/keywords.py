@@ -33,7 +33,10 @@ HOMES = {"": np, "linalg": np.linalg, "fft": np.fft}
 
 
 class Absent:
-    """The type of ABSENT, the default of hidden parameters if None may be an argument."""
+    """The type of ABSENT, the default of hidden parameters if None may be an argument.
+
+    Hidden parameters catch keywords of other libraries, such as ``dim``.
+    """
 
     def __repr__(self) -> str:
         return "ABSENT"
@@ -104,7 +107,10 @@ class OtherNames:
         return [EXTRA, *names] if names and not self.variadic else names
 
     def and_hidden(self) -> list[Parameter]:
-        """Return the op's parameters, with the hidden ones after the last positional parameter."""
+        """Return the op's parameters, with hidden ones after the last positional parameter.
+
+        The hidden ones catch keywords of other libraries, such as ``dim`` for ``axis``.
+        """
         kind = Parameter.KEYWORD_ONLY if self.variadic else Parameter.POSITIONAL_OR_KEYWORD
         hidden = [Parameter(name, kind, default=self.default) for name in self.hidden]
         positional = [p for p in self.given if p.kind is not p.KEYWORD_ONLY]
@@ -117,10 +123,12 @@ class OtherNames:
         return [*positional, *hidden, *(p for p in self.given if p.kind is p.KEYWORD_ONLY)]
 
     def check(self, s: Source, name: str) -> None:
-        """Write the lines that handle hidden parameters: a call of ``refuse`` or ``call_numpys``.
+        """Write the lines that handle keywords of other libraries, such as ``dim`` for ``axis``.
 
-        The line with ``refuse`` runs also if a required axis was not passed.
+        The lines call ``refuse``, which raises TypeError, or ``call_numpys``, which calls NumPy's
+        function.  The line with ``refuse`` runs also if a required axis was not passed.
 
+        s : the source text, which gets the lines.
         name : the source text of an expression for the name of the function.
         """
         if not self.hidden:
@@ -149,7 +157,7 @@ class OtherNames:
 
 
 def default_text(parameter: Parameter) -> str:
-    """Return the source text of a parameter's default: its repr, or the global that holds it."""
+    """Return the source text of a parameter's default: its repr, or the name of a global variable."""
     plain = parameter.default is ABSENT or parameter.default is None
     return repr(parameter.default) if plain else f"DEFAULT_{parameter.name}"
 
@@ -162,8 +170,9 @@ def call_numpys(
 ) -> Any:
     """Call NumPy's function called ``name`` on Arrays, because the user passed keywords that it has.
 
-    args : the positional arguments.  own, theirs : dicts from the names of the op's parameters, and of
-    NumPy's further keywords, to pairs (argument, default).
+    args : the positional arguments.
+    own, theirs : dicts from the names of the op's parameters, and of NumPy's further keywords, to pairs
+    (argument, default).
     """
     given = {key: x for key, (x, default) in (*own.items(), *theirs.items()) if x is not default}
     chapter, _, short = name.rpartition(".")

@@ -21,6 +21,8 @@ BUILDING = reentrant_lock()  # held while the function of an op is compiled, at 
 def uncompiled(*args: Any, **kwargs: Any) -> Any:
     """Call ``first_call``, which replaces the code of the public function and calls it again.
 
+    So a function is generated and compiled only when it is needed.
+
     Each public function has this code until its first call.  ``first_call`` is one of its own globals.
     """
     return first_call(args, kwargs)  # type: ignore[name-defined]  # noqa: F821
@@ -53,6 +55,8 @@ def give_code(public: FunctionType, source: str, file: str, name: str) -> None:
 class OpFunction:
     """The public function of an op, or the method of an operator, as modes get it.
 
+    Modes are objects that intercept calls of ops.
+
     names : the names of the parameters.
     build : a function that generates and compiles the code of ``function``, at the first call of the op.
     """
@@ -65,7 +69,10 @@ class OpFunction:
         self.op, self.function, self.names, self.build = op, function, tuple(names), build
 
     def build_once(self) -> None:
-        """Compile the function, unless another thread has already done so."""
+        """Compile the function, unless another thread has already done so.
+
+        Its source is generated at the first call of the op.
+        """
         with BUILDING:
             if self.function.__code__ is UNCOMPILED:
                 self.build()
@@ -73,8 +80,8 @@ class OpFunction:
     def with_raw(self, raw: Callable[..., Any]) -> FunctionType:
         """Return a copy of the function that calls ``raw`` in place of the op's raw function.
 
-        A mode uses it to record an op whose result it computes itself.  Calls of the copy do not reach
-        modes.
+        A mode, which intercepts calls of ops, uses it to record an op whose result it computes itself.
+        Calls of the copy do not reach modes.
         """
         self.build_once()
         function = self.function

@@ -40,7 +40,10 @@ MOST = 1024  # the most cached scalars
 
 
 def cached_scalar(value: float) -> Any:
-    """Return a Python scalar as 0-d float64 data; cache the data unless the cache is full."""
+    """Return a Python scalar as 0-d float64 data; cache the data unless the cache is full.
+
+    Loops often use the same number as an operand, as in ``2.0 * x``.
+    """
     data = np.asarray(value, np.float64)
     if value and len(CACHED) < MOST:  # not 0.0, since -0.0 is the same key
         data.flags.writeable = False
@@ -49,7 +52,9 @@ def cached_scalar(value: float) -> Any:
 
 
 def coerce(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
-    """Return the handle, the value id and the data of an operand of a type other than Array itself.
+    """Return the handle, the value id and the data of an operand whose type is not Array itself.
+
+    The handle is the operand as an Array.  The value id is 0 unless a tape follows the value.
 
     The operand may be a scalar, a raw array, or an instance of a subclass of Array; anything else raises
     TypeError.  name, argument : the op and its parameter, for the message.
@@ -95,12 +100,18 @@ def no_array(name: str, argument: str, kind: type) -> TypeError:
 
 
 def is_of_torch(kind: type) -> bool:
-    """Return True for classes of PyTorch, whose operators return NotImplemented for Arrays."""
+    """Return True for classes of PyTorch, whose operators return NotImplemented for Arrays.
+
+    Ops refuse tensors with a message that says how to convert them.
+    """
     return kind.__module__.partition(".")[0] == "torch"
 
 
 def is_of_dask(kind: type) -> bool:
-    """Return True for classes of Dask, whose conversion would compute the whole collection."""
+    """Return True for classes of Dask, whose conversion would compute the whole collection.
+
+    Ops refuse such collections with a message that says what to do.
+    """
     return kind.__module__.partition(".")[0] == "dask"
 
 
@@ -109,7 +120,10 @@ def coerce_or_none(name: str, argument: str, value: Any) -> tuple[Array, int, An
 
 
 def admitted_data(name: str, argument: str, data: RawArray) -> Any:
-    """Return ``data`` in a dtype that Arrays can have; raise TypeError if its dtype fits none."""
+    """Return ``data`` in a dtype that Arrays can have; raise TypeError if its dtype fits none.
+
+    name, argument : the op and its parameter, for the message.
+    """
     if data.dtype in KNOWN:
         return data
     try:
@@ -119,7 +133,10 @@ def admitted_data(name: str, argument: str, data: RawArray) -> Any:
 
 
 def check_dtype(name: str, dtype: npt.DTypeLike) -> None:
-    """Raise TypeError unless ``dtype`` denotes a dtype that Arrays can have."""
+    """Raise TypeError unless ``dtype`` denotes a dtype that Arrays can have.
+
+    name : the op, for the message.
+    """
     try:
         known = np.dtype(dtype) in KNOWN
     except Exception as error:
@@ -132,7 +149,10 @@ def check_dtype(name: str, dtype: npt.DTypeLike) -> None:
 
 
 def an_array(name: str, argument: str, value: Any) -> Array:
-    """Return an Array unchanged, and a raw array copied into an Array; else raise TypeError."""
+    """Return an Array unchanged, and a raw array copied into an Array; else raise TypeError.
+
+    name, argument : the op and its parameter, for the message.
+    """
     if isinstance(value, Array):
         return value
     if not isinstance(value, np.ndarray | np.generic) and storage_for(type(value)) is None:
@@ -168,6 +188,8 @@ def operand_from_list(name: str, value: Any) -> Array | np.ndarray[Any, Any] | N
 
     Return a recorded Array if the list contains Arrays, and NumPy data if it contains only numbers.
     Return None for any other value, but raise TypeError for Dask's collections and PyTorch's tensors.
+
+    name : the op, for messages.
     """
     if not isinstance(value, list | tuple | range) or has_own_operators(type(value)):
         # After None the operator would return NotImplemented.  Dask would then make the Array a
@@ -186,7 +208,10 @@ def operand_from_list(name: str, value: Any) -> Array | np.ndarray[Any, Any] | N
 
 
 def list_on_device_of(name: str, x: Array, value: Any) -> Any:
-    """Return a nested list as an Array on the device of x, and any other value unchanged."""
+    """Return a nested list as an Array on the device of x, and any other value unchanged.
+
+    name : the op, for messages.
+    """
     made = operand_from_list(name, value)
     if made is None:
         return value
@@ -194,7 +219,12 @@ def list_on_device_of(name: str, x: Array, value: Any) -> Any:
 
 
 def coerce_list(name: str, argument: str, value: Any) -> tuple[Array, int, Any] | None:
-    """Return the handle, the value id and the data of a nested list; None for any other value."""
+    """Return the handle, the value id and the data of a nested list; None for any other value.
+
+    The handle is the list as an Array.  The value id is 0 unless a tape follows the value.
+
+    name, argument : the op and its parameter, for the message.
+    """
     made = operand_from_list(name, value)
     if made is None:
         return None
@@ -202,9 +232,9 @@ def coerce_list(name: str, argument: str, value: Any) -> tuple[Array, int, Any] 
 
 
 def accepted(value: Any) -> bool:
-    """Return True if ``coerce`` accepts ``value`` as the other operand of an operator.
+    """Return True if an Array's operator accepts ``value`` as its other operand.
 
-    Return False for types with operators of their own (``has_own_operators``).
+    Return False for types with operators of their own, so that Python calls those.
     """
     kind = type(value)
     if kind in STORAGES or kind in USUAL:
@@ -233,7 +263,11 @@ def coerce_all(
 ) -> tuple[list[Array], tuple[int, ...], list[Any]]:
     """Return the handles, the value ids and the data of a list or tuple of arrays.
 
+    A handle is an operand as an Array.  A value id is 0 unless a tape follows the value.
+
     Raise TypeError for another type and ValueError for an empty sequence.
+
+    name, argument : the op and its parameter, for the message.
     """
     if isinstance(values, Array) or not isinstance(values, list | tuple):
         raise TypeError(
@@ -256,7 +290,10 @@ def coerce_all(
 def coerce_part(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
     """Return the handle, the value id and the data of an operand in a sequence of operands.
 
-    As ``coerce``, but a Python number becomes 0-d data, with the handle GENERIC.
+    The handle is the operand as an Array, the value id 0 unless a tape follows the value.  A Python
+    number becomes 0-d data, with the placeholder GENERIC as its handle.
+
+    name, argument : the op and its parameter, for the message.
     """
     handle, value_id, data = coerce(name, argument, value)
     if type(data) in NUMBERS:
@@ -269,10 +306,10 @@ def promote(
 ) -> tuple[Any, ...]:
     """Convert the data of operands to one type; return the type, followed by the data of each operand.
 
-    name, names, handles, data : the op, and the parameter, handle and data of each operand.
-    NumPy's scalars and lists (GENERIC) become data of the other operands' library, and raw data
-    becomes batched data if another operand is batched.  Raise TypeError that names the device of each
-    argument if the arrays are of two libraries.
+    name, names, handles, data : the op, and the parameter, handle (the Array) and data of each operand.
+    NumPy's scalars and lists (GENERIC) become data of the other operands' library, and raw data becomes
+    batched data if another operand is batched.  Raise TypeError that names the device of each argument
+    if the arrays are of two libraries.
     """
     arrays = [i for i, d in enumerate(data) if type(d) in STORAGES]
     if not arrays and all(type(d) in NUMBERS for d in data):
@@ -294,7 +331,10 @@ def promote(
 
 
 def number_data(name: str, argument: str, value: complex) -> Any:
-    """Return a Python number as 0-d data; raise TypeError for an integer of more than 64 bits."""
+    """Return a Python number as 0-d data; raise TypeError for an integer of more than 64 bits.
+
+    name, argument : the op and its parameter, for the message.
+    """
     try:
         return number(value)
     except TypeError as error:
@@ -304,7 +344,8 @@ def number_data(name: str, argument: str, value: complex) -> Any:
 def check_devices(name: str, names: Sequence[str], data: dict[int, Any]) -> None:
     """Raise TypeError if arguments are data of different libraries, such as NumPy and CuPy.
 
-    names : the names of all parameters.  data : a dict from the position of an argument to its data.
+    name : the op, for the message.  names : the names of all parameters.
+    data : a dict from the position of an argument to its data.
     """
     homes = {i: STORAGES[type(d)].beneath(d) for i, d in data.items()}
     if len(set(homes.values())) <= 1:
@@ -333,7 +374,10 @@ def dtype_of(data: list[RawArray]) -> Any:
 
 
 def assign_ids(arrays: list[Array]) -> tuple[int, ...]:
-    """Give each result of an op, of ``arrays``, a new value id; return the ids."""
+    """Give each result of an op, of ``arrays``, a new value id; return the ids.
+
+    A value id is the number by which tapes follow a value.
+    """
     for array in arrays:
         array._value_id = new_value_id()
     return tuple([array._value_id for array in arrays])

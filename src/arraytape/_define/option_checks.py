@@ -14,7 +14,10 @@ NUMBERS = frozenset(("int", "bool", "float", "Axis"))
 
 
 def is_option(parameter: Parameter) -> bool:
-    """Return True if a parameter's annotation names a type of numbers or ``Axis``, but not Array."""
+    """Return True if a parameter's annotation names a type of numbers or ``Axis``, but not Array.
+
+    An option is a parameter that is no array, such as ``axis``.
+    """
     note = str(parameter.annotation)
     words = note.translate(str.maketrans("[],|'\"", "      ")).split()
     return "Array" not in words and not NUMBERS.isdisjoint(words)
@@ -25,6 +28,7 @@ def write_option_check(s: Source, parameter: Parameter, *, tuples: bool) -> None
 
     An example of another type is NumPy's integer.
 
+    s : the source text of an op's function, which gets the line.  parameter : the option.
     tuples : True to convert options whose annotation is a tuple, too, at each call and without a test;
     False to write nothing for these options.
     """

@@ -57,6 +57,8 @@ class RawFunctions(DispatchTable):
 def with_globals(function: Any, changed: dict[str, Any], **replaced: Any) -> Any:
     """Return a copy of a Python function with some other globals, and other attributes of its code.
 
+    Its warnings are then attributed to another line, for example.
+
     changed : the globals to add or replace.  replaced : the attributes of the code object, by name.
     """
     code = function.__code__.replace(**replaced)
@@ -74,8 +76,8 @@ def call_again(
     If ``error`` is a TypeError that CPython raised in place of a warning, the second call warns: return
     its result.  If that call raises, too, or ``error`` is no TypeError, raise the documented exception.
 
-    raw : a ufunc, or the functions by type of data.  kind : the type of data.  names : the names of the
-    positional arguments.
+    op : the name of the op.  raw : a ufunc, or the functions by type of data.  kind : the type of data.
+    names : the names of the positional arguments.  args, keywords : the arguments of the call.
     """
     if type(error) is TypeError:
         try:
@@ -88,7 +90,10 @@ def call_again(
 
 
 def overflowing(op: str, error: Exception, name: str, value: float) -> Any:
-    """Return a Python number, too large for float32, as infinite float32 data with NumPy's warning."""
+    """Return a Python number, too large for float32, as infinite float32 data with NumPy's warning.
+
+    op, name : the op and its parameter.  error : the exception that the conversion raised.
+    """
     raw: RawTable = {float: np.asarray}
     return call_again(op, error, raw, float, (name,), value, dtype=np.dtype("float32"))
 
@@ -99,7 +104,8 @@ def raise_explained(
 ) -> NoReturn:  # fmt: skip
     """Raise the exception that arraytape documents in place of ``error``, which a raw function raised.
 
-    The other parameters are those of ``call_again``.
+    op : the name of the op.  raw : a ufunc, or the functions by type of data.  kind : the type of data.
+    names : the names of the positional arguments.  args, keywords : the arguments of the call.
     """
     if isinstance(error, AttributeError):  # a Python number has no attributes of an array
         for name, value in zip(names, args, strict=False):
@@ -138,12 +144,17 @@ def at_users_line(raw: Raw, error: Exception) -> Raw:
 
 
 def is_warning(error: Exception) -> bool:
-    """Return True for the TypeError that NO_REGISTRY makes CPython raise in place of a warning."""
+    """Return True for the TypeError that CPython raises in an op in place of a warning.
+
+    A global ``__warningregistry__`` that is no dict makes CPython raise it.
+    """
     return type(error) is TypeError and "'registry' must be a dict" in str(error)
 
 
 def warn_of_result(op: str, result: HostArray, operand: HostArray) -> None:
     """Issue NumPy's warning for an in-place operator at the user's line, as inferred from its result.
+
+    NumPy issues the warning at the line of arraytape's op, and has then already written the result.
 
     op : the operator's op.  result, operand : the data after the operation, and of the right operand.
     """
@@ -167,6 +178,7 @@ def errors_shown(op: str, result: HostArray, operand: HostArray) -> list[str]:
 
     Return ["a floating-point error"] if the result shows none of them.
 
+    op : the name of the op.  result : the data after the operation.
     operand : the data of the right operand.
     """
     nan, far = np.isnan(result), np.isinf(result)

@@ -86,14 +86,15 @@ def elementwise(
     input's dtype.
 
     domain : the interval in which generated tests sample.
-    samples, saves, selects, cusped, origin : see ``Op``.  convert : see ``compile_function``.
+    samples, saves, selects, cusped, origin : the attributes of ``Op`` with these names.
+    convert : True to convert Python scalars to 0-d data once, not in each pass.
     inputs : the names of the operands, by default x, or x1 and x2.
     facts : fields of ``Facts``, such as ``continuous=False`` if the result jumps, and
     ``propagates_nan=False`` if the result may be a number although an operand is NaN.
 
-    doc : the docstring: a summary, and paragraphs on the derivative at special points.  takes : the
-    dtypes of the operands, by default floating-point ones (real ones for two operands).  gives : the
-    dtype of the result.  Both ``takes`` and ``gives`` are keys of tables in ``docstrings``.
+    doc : the docstring: a summary, and paragraphs on the derivative at special points.
+    takes : the dtypes of the operands, by default floating-point ones (real ones for two operands).
+    gives : the dtype of the result.  Both ``takes`` and ``gives`` are keys of tables in ``docstrings``.
     """
     names = tuple(inputs) or (("x",) if len(rules) == 1 else ("x1", "x2"))
     signature = positional_signature(names)
@@ -121,7 +122,7 @@ def nondifferentiable(
 ) -> Callable[..., Array]:
     """Return the public function of an elementwise op of one or two inputs whose gradient is None.
 
-    By default operands may have any dtype, and the result is boolean.  For the parameters see
+    By default operands may have any dtype, and the result is boolean.  The parameters are those of
     ``elementwise``.
     """
     names, signature = (("x",), UNARY) if inputs == 1 else (("x1", "x2"), BINARY)
@@ -134,7 +135,10 @@ def nondifferentiable(
 
 
 def linear(*, transpose: Rule, **options: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator that declares a linear op of one array input; ``transpose`` is its VJP."""
+    """Return a decorator that declares a linear op of one array input; ``transpose`` is its VJP.
+
+    options : attributes of the op, such as ``samples`` for tests.
+    """
     return functools.partial(declare_from_signature, "linear", transpose=transpose, **options)
 
 
@@ -217,13 +221,19 @@ def with_array_check(
 
 
 def is_checked(parameter: inspect.Parameter) -> bool:
-    """Return True if a composite's public function converts the argument of a parameter to an Array."""
+    """Return True if a composite's public function converts the argument of a parameter to an Array.
+
+    A composite is an op whose function calls other ops.
+    """
     return parameter.annotation == "Array" and parameter.kind is not parameter.KEYWORD_ONLY
 
 
 def check_source(name: str, parameters: Sequence[inspect.Parameter], others: OtherNames) -> str:
     """Return the source of a composite's public function: it checks arguments, then calls ``body``.
 
+    A composite is an op whose function, ``body``, calls other ops.
+
+    name : the name of the op.  parameters : those of the op.
     others : the hidden parameters, which catch keywords of other libraries.
     """
     bare = replace_defaults([p.replace(annotation=p.empty) for p in others.all])
@@ -244,7 +254,10 @@ def check_source(name: str, parameters: Sequence[inspect.Parameter], others: Oth
 
 
 def write_array_conversion(s: Source, name: str, parameter: inspect.Parameter) -> None:
-    """Write the lines that convert the argument or arguments of a parameter to Arrays."""
+    """Write the lines that convert the argument or arguments of a parameter to Arrays.
+
+    s : the source text of an op's function, which gets the lines.  name : the name of the op.
+    """
     x = parameter.name
     if parameter.kind is parameter.VAR_POSITIONAL:
         s.line(f"{x} = [an_array({name!r}, f'{x}[{{i}}]', x) for i, x in enumerate({x})]")
@@ -254,7 +267,10 @@ def write_array_conversion(s: Source, name: str, parameter: inspect.Parameter) -
 
 
 def argument_source(parameter: inspect.Parameter) -> str:
-    """Return the source text that passes a parameter on in a call: ``x``, ``*x`` or ``x=x``."""
+    """Return the source text that passes a parameter on in a call: ``x``, ``*x`` or ``x=x``.
+
+    The text goes into the generated function of a composite, an op that calls other ops.
+    """
     if parameter.kind is parameter.KEYWORD_ONLY:
         return f"{parameter.name}={parameter.name}"
     return f"*{parameter.name}" if parameter.kind is parameter.VAR_POSITIONAL else parameter.name
@@ -264,6 +280,8 @@ def without_derivative(**options: Any) -> Callable[[Callable[P, R]], Callable[P,
     """Return a decorator that declares an op whose gradient is None; it may have any parameters.
 
     ``nondifferentiable`` is simpler, but only for elementwise ops of one or two inputs.
+
+    options : attributes of the op, such as ``samples`` for tests.
     """
     return functools.partial(declare_from_signature, "nondifferentiable", **options)
 
@@ -279,8 +297,13 @@ def declare_from_signature(
 ) -> Callable[P, R]:
     """Return the public function of the op that a decorated function declares.
 
+    Rules compute the derivative, and the function of the same name in NumPy the result.
+
     The array inputs are the parameters whose annotation contains ``Array``.  The body of the function is
     never run.  options : the parameters of ``Op``, of which ``signature`` is required.
+
+    kind : the kind of op, such as "linear".  transpose : the VJP of a linear op.
+    vjps, joint : one VJP for each input, or one for all.
     """
     signature = inspect.signature(function)
     if "signature" not in options:

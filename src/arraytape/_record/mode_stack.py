@@ -45,6 +45,8 @@ GO_ON: Any = object()  # ``ask_modes`` returns this if no mode answers: the op i
 class OpFunctionLike(Protocol):
     """The type of an op's public function, such as ``xp.exp``, with the members that modes use.
 
+    A mode is an object that observes the calls of ops in a thread, or computes results in place of ops.
+
     The class is ``_define.op_function.OpFunction``, which this module may not import.
 
     op : the op.  names : the names of the function's positional parameters.
@@ -56,7 +58,9 @@ class OpFunctionLike(Protocol):
     function: FunctionType
 
     def with_raw(self, raw: Callable[..., Any]) -> FunctionType:
-        """Return a copy of ``function`` that calls no modes, and ``raw`` in place of the raw function.
+        """Return a copy of ``function`` that calls no modes, and ``raw`` in place of NumPy's function.
+
+        A mode, which answers calls of ops, calls the copy to record an op whose data it computes itself.
 
         raw : a function of the operands' data that returns the data of the result.
         """
@@ -93,7 +97,10 @@ class Mode:
         return call.run()
 
     def meets(self, x: Array) -> None:
-        """React in advance to an access to the Array x that is no op: a view, conversion or write."""
+        """React in advance to an access to the Array x that is no op: a view, conversion or write.
+
+        The mode then knows that the traced function, for example, uses x.
+        """
 
     def wrote(self, x: Array) -> None:
         """React to a write to the data of the Array x, after the write."""
@@ -117,7 +124,8 @@ class Mode:
 class ProgramMode(Mode):
     """A mode that answers only calls of ops by the user's function that a recorder runs or traces.
 
-    The recorder lists the mode in ``program_modes``.  While another function runs, such as a policy of
+    A mode observes calls of ops, or answers them: it returns the results.  The recorder of the
+    function's run lists the mode in ``program_modes``.  While another function runs, such as a policy of
     ``recompute_grad`` or the ``pack`` of ``saved_data``, no such recorder is on the stack, and the mode
     answers no calls.
     """
@@ -126,6 +134,8 @@ class ProgramMode(Mode):
 
     def is_tracing_here(self) -> bool:
         """Return True if the function for which this mode was made is running in this thread.
+
+        The function is one that ``recompute_grad`` runs or ``xp.function`` traces.
 
         Then a recorder on the stack has the mode in its ``program_modes``.
         """
@@ -190,6 +200,8 @@ MODE_STACK: ContextVar[ModeStack] = ContextVar("arraytape modes", default=NO_MOD
 def mode_stack_here() -> ModeStack:
     """Return this thread's id, its observing modes and its answering modes, innermost last.
 
+    Modes are objects that observe the calls of ops, or compute results in their place (answer).
+
     Modes whose block has ended are left out.
     """
     thread, observers, answering = MODE_STACK.get()
@@ -201,10 +213,11 @@ def mode_stack_here() -> ModeStack:
 
 
 def mode_stack_of_call() -> ModeStack:
-    """Return ``mode_stack_here()`` for a call of an op, and notify observing modes that miss the call.
+    """Return this thread's id, observing and answering modes, for a call of an op.
 
-    A mode misses the call if it is open in this thread, but not on the stack of the running context.
-    This is so if the context was copied before the mode's block began.  Its ``misses`` is called.
+    Notify observing modes that miss the call.  A mode misses the call if it is open in this thread, but
+    not on the stack of the running context.  This is so if the context was copied before the mode's
+    block began.  Its ``misses`` is called.
     """
     stack = thread, observers, _ = mode_stack_here()
     for mode in list(MODES.values()):
@@ -214,7 +227,10 @@ def mode_stack_of_call() -> ModeStack:
 
 
 def modes_here() -> tuple[Mode, ...]:
-    """Return the modes of this thread and task, observing modes first."""
+    """Return the modes of this thread and task, observing modes first.
+
+    Modes observe the calls of ops, or compute results in place of ops.
+    """
     thread, observers, answering = MODE_STACK.get()
     modes = observers + answering
     if thread == get_ident() and len(MODES) == len(modes):  # the usual case: save a call
@@ -228,9 +244,12 @@ def modes_here() -> tuple[Mode, ...]:
 
 
 def ask_modes(own: OpFunctionLike, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Pass a call of an op to the modes of this thread, and return the result of an answering mode.
+    """Pass a call of an op to the modes of this thread; return the result of one that answers it.
 
-    Return GO_ON if no mode computes the result, so that the op itself does.
+    A mode observes the call, or computes its result.  Return GO_ON if no mode computes the result, so
+    that the op itself does.
+
+    own : the op's public function.  args, kwargs : the arguments of the call.
     """
     thread, observers, answering = MODE_STACK.get()
     if len(observers) == len(MODES) == 1 and thread == get_ident() and observers[0].thread:
@@ -257,9 +276,12 @@ def ask_answering_modes(
 ) -> Any:
     """Return the result of the innermost answering mode that ``takes`` the op; GO_ON if none does.
 
+    An answering mode computes results in place of ops.
+
     The mode is off the stack while it answers, so that it does not get the calls that it makes itself.
 
-    thread, observers, answering : the stack of modes.  own, args, kwargs, raw : see ``OpCall``.
+    thread, observers, answering : the stack of modes.  own : the op's public function.
+    args, kwargs : the arguments of the call.  raw : the function to call in place of NumPy's, or None.
     """
     for mode in reversed(answering):
         if mode.takes(own.op):
@@ -274,26 +296,38 @@ def ask_answering_modes(
 
 # --- events other than calls of ops -------------------------------------------------------------------
 def notify_access(*handles: Any) -> None:
-    """Notify the modes of this thread of an access to Arrays that is no op, such as a view or write."""
+    """Notify the modes of this thread of an access to Arrays that is no op, such as a view or write.
+
+    A mode that traces a function, for example, has to know which Arrays the function reads.
+    """
     for mode in modes_here():
         for x in handles:
             mode.meets(x)
 
 
 def notify_written(x: Array) -> None:
-    """Notify the modes of this thread that the data of an Array was written to."""
+    """Notify the modes of this thread that the data of an Array was written to.
+
+    A mode observes what happens to Arrays in a thread, for example while it traces a function.
+    """
     for mode in modes_here():
         mode.wrote(x)
 
 
 def notify_exported(x: Array, value: Any) -> None:
-    """Notify the modes of this thread that an Array was converted to the NumPy array ``value``."""
+    """Notify the modes of this thread that an Array was converted to the NumPy array ``value``.
+
+    A mode observes what happens to Arrays in a thread, for example while it traces a function.
+    """
     for mode in modes_here():
         mode.exported(x, value)
 
 
 def notify_watched(x: Array) -> None:
-    """Notify the modes of this thread that a tape follows an Array from now on."""
+    """Notify the modes of this thread that a tape follows an Array from now on.
+
+    A mode observes what happens to Arrays in a thread, for example while it traces a function.
+    """
     for mode in modes_here():
         mode.watched(x)
 
@@ -301,7 +335,9 @@ def notify_watched(x: Array) -> None:
 # --- the stack ----------------------------------------------------------------------------------------
 @in_one_step(TURNING)
 def update_modes_test() -> None:
-    """Tell compiled ops whether there are modes: set their name MODES to the dict, or to None if empty.
+    """Tell compiled ops if there are modes: set their name MODES to the dict, or to None if empty.
+
+    A mode is an object that observes or answers the calls of ops.
 
     Compiled ops call ``ask_modes`` only if their MODES is not None.
     """
@@ -309,9 +345,9 @@ def update_modes_test() -> None:
 
 
 class pushed(Context):
-    """A ``with`` block in which ``mode`` is the innermost mode of this thread.
+    """A ``with`` block in which ``mode`` observes or answers this thread's calls of ops first.
 
-    The mode must not be on a stack already.
+    It is the innermost mode of the thread's stack, and must not be on a stack already.
     """
 
     def __init__(self, mode: Mode) -> None:
@@ -339,7 +375,7 @@ class pushed(Context):
 def without_program_modes() -> Setting[ModeStack]:
     """Return a ``with`` block whose calls of ops do not belong to a traced function.
 
-    No ProgramMode gets these calls.
+    Modes that trace or recompute the function (``ProgramMode``) do not get these calls.
     """
     thread, observers, answering = mode_stack_here()
     rest = tuple([mode for mode in answering if not isinstance(mode, ProgramMode)])
@@ -347,7 +383,10 @@ def without_program_modes() -> Setting[ModeStack]:
 
 
 def _forget() -> None:
-    """Remove all modes from a forked child process, because their blocks run only in the parent."""
+    """Remove all modes from a forked child process, because their blocks run only in the parent.
+
+    A mode observes the calls of ops in the thread of its ``with`` block.
+    """
     MODE_STACK.set(NO_MODES)
     for mode in MODES.values():
         mode.thread = 0

@@ -268,9 +268,11 @@ class Op(Facts):
         return tuple(dict.fromkeys(groups))
 
     def give_rules(self, rules: Sequence[Rule | Unknown | None] | None, joint: Rule | None) -> None:
-        """Set the op's rules, and make its plans again if there are any.
+        """Set the op's rules, and make its plans (descriptions of its records) again if there are any.
 
         ``register_gradient`` calls this for an op that was stated without rules.
+
+        rules : for each input its VJP, or None for no gradient.  joint : one VJP for all inputs.
         """
         if rules is not None and len(rules) != len(self.inputs):
             raise TypeError(
@@ -304,13 +306,17 @@ class Op(Facts):
     def fitting_plans(self) -> list[Plan]:
         """Return the plans of calls in which an input and the result differ in shape or dtype.
 
+        A plan describes the op's records for one subset of inputs that tapes follow.
+
         In their backward pass, the results of rules are summed over broadcast axes and cast to the
-        inputs' dtypes.  The indices are those of ``plans``.
+        inputs' dtypes.  The index in the list is an int whose bit i is set if input i is followed.
         """
         return self._planned()[1]
 
     def _planned(self) -> tuple[list[Plan], list[Plan]]:
         """Return the lists ``plans`` and ``fitting_plans``, and fill them at the first call.
+
+        A plan describes the op's records for one subset of inputs that tapes follow.
 
         They are empty at import, because the plans of all ops would make the import slow.
         """
@@ -321,9 +327,11 @@ class Op(Facts):
         return self._plans
 
     def _plan(self) -> None:
-        """Make all plans, and put them into the two existing lists, which the compiled op refers to.
+        """Make all plans, and put them into the lists ``plans`` and ``fitting_plans``.
 
-        ``plans`` is filled last.  So it is empty after an interruption, and the plans are made again.
+        A plan describes the op's records for one subset of followed inputs.  The compiled op refers to
+        the two lists, so they stay the same objects.  ``plans`` is filled last: it is empty after an
+        interruption, and the plans are made again.
         """
         subsets = range(1 << len(self.inputs))
         plans, fitting = self._plans
@@ -331,7 +339,10 @@ class Op(Facts):
         plans[:] = [Plan(self, subset, needs_fit=False) for subset in subsets]
 
     def _checked_parameters(self, rule: Rule) -> tuple[str, ...]:
-        """Return the names of a rule's parameters after the first; raise TypeError for unknown names."""
+        """Return the names of a rule's parameters after the first; raise TypeError for unknown names.
+
+        The first is the cotangent or tangent.  The names say which values of a call a tape has to keep.
+        """
         names = rule_parameter_names(rule)
         legal = {*self.inputs, *self.outputs, *self.parameters, *self.saves, "shape", "dtype", "xp"}
         unknown = [name for name in names[1:] if name not in legal]
@@ -345,7 +356,10 @@ class Op(Facts):
         return names[1:]
 
     def _check_unambiguous(self, names: Sequence[str]) -> None:
-        """Raise TypeError if one of ``names``, the parameters of a user's rule, can mean two values."""
+        """Raise TypeError if one of ``names``, the parameters of a user's rule, can mean two values.
+
+        For example, ``shape`` is the shape of an input, and may be a parameter of the op, too.
+        """
         meanings = {"shape": "the shape of an input", "dtype": "the dtype of an input"}
         meanings |= dict.fromkeys(self.outputs, "a result")
         for name in names:

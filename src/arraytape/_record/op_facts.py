@@ -21,6 +21,8 @@ F = TypeVar("F")
 def hull(count: int, *operands: Any) -> Any:
     """Return the smallest interval that contains all operands' intervals (``Facts.range``).
 
+    The fact ``range`` of an op is such a function, for example that of ``maximum`` or ``concat``.
+
     This is the range of a function whose result has only elements of the operands.
 
     count : not used.  operands : the intervals of the operands.
@@ -114,7 +116,10 @@ class Facts:
 
     @property
     def cores(self) -> list[list[tuple[str, ...]]]:
-        """Return ``signature`` as two lists: the core dimensions of each operand and of each result."""
+        """Return ``signature`` as two lists: the core dimensions of each operand and of each result.
+
+        Core dimensions are the axes that the function works on, as m and K in ``(m,K),(K,n)->(m,n)``.
+        """
         sides = [side[1:-1].split("),(") for side in self.signature.split("->")]
         return [[tuple(filter(None, part.split(","))) for part in side] for side in sides]
 
@@ -130,7 +135,10 @@ def is_elementwise(signature: str) -> bool:
 
 
 def facts_of(name: str) -> Facts:
-    """Return the Facts about the raw function called ``name``; Facts of safe defaults if unknown."""
+    """Return the Facts about the raw function called ``name``; Facts of safe defaults if unknown.
+
+    A raw function is one of NumPy or CuPy that computes an op.
+    """
     return FACTS.get(name, NOTHING)
 
 

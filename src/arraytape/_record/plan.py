@@ -35,7 +35,10 @@ PRODUCTS = {(lambda t, x: t * x).__code__.co_code, (lambda t, x: x * t).__code__
 
 
 def identity_rule(t: RawArray) -> Any:
-    """Return the tangent unchanged.  Passes recognise this rule, and do not call it."""
+    """Return the tangent unchanged: the rule of ops such as ``x + y``.
+
+    Backward passes recognise this rule, and do not call it.
+    """
     return t
 
 
@@ -81,7 +84,10 @@ class Reading:
         self.__doc__ = key.__doc__
 
     def key_from(self, kept: Sequence[Any]) -> Any:
-        """Return the key of a read, from the kept values that ``names`` lists."""
+        """Return the key of a read ``x[key]``, from values that the tape's record keeps.
+
+        kept : the values, in the order of the parameters of ``key``.
+        """
         named = dict(zip(self.names, kept, strict=True))
         return self.key(*[named[name] for name in self.asked])
 
@@ -111,9 +117,9 @@ class Pull(NamedTuple):
 
 
 class Slots:
-    """The assignment of positions in a record to the values that it keeps, while a plan is made.
+    """The assignment of positions in a record to the values that it keeps for the op's rules.
 
-    Each new value gets the next position.
+    A plan, the description of an op's records, is made with it.  Each new value gets the next position.
 
     first : the position of the first kept value.
     places : dict from the names of values to positions.  The name "shape x" means the shape of x, which
@@ -137,6 +143,8 @@ class Slots:
 
     def keep_slot(self, name: str) -> int:
         """Return the position of the value ``name`` in a record; assign the next one if it has none.
+
+        Forward mode needs such values of a linear op.
 
         The names "shape" and "dtype" mean parameters of the op, unlike in ``slot_for``.
         """
@@ -205,7 +213,10 @@ class Plan:
         self.place_in_values(slots)
 
     def place_in_values(self, slots: Slots) -> None:
-        """Set ``pick``, ``hold``, ``saved`` and ``lifts``, the positions of the kept values."""
+        """Set the fields ``pick``, ``hold``, ``saved`` and ``lifts``: where records keep which values.
+
+        slots : the positions in a record of the kept values, by name.
+        """
         op, values, kept = self.op, self.op.value_positions(), slots.places
         data = [x for x in (*op.inputs, *op.outputs) if x in kept]
         self.pick = itemgetter(*range(slots.first), *(values[name] for name in kept))
@@ -228,7 +239,10 @@ class Plan:
         return {name: self.kept_value(record, name) for name in self.op.parameters}
 
     def result_layout(self, record: Record, y: str) -> tuple[Any, Any]:
-        """Return the shape and the dtype of the result y.  Either is None if the record lacks it."""
+        """Return the shape and the dtype of the result y.  Either is None if the record lacks it.
+
+        record : the entry of one call of the op on a tape.
+        """
         if self.keeps_value(y):
             kept = self.kept_value(record, y)
             return kept.shape, kept.dtype
@@ -239,16 +253,25 @@ class Plan:
         )
 
     def with_kept(self, record: Record, values: Mapping[str, Any]) -> Record:
-        """Return a record with ``values``, by name, in place of some of its kept values."""
+        """Return a record with ``values``, by name, in place of some of its kept values.
+
+        record : the entry of one call of the op on a tape.
+        """
         by_place = {self.positions[name]: value for name, value in values.items()}
         return tuple([by_place.get(place, item) for place, item in enumerate(record)])
 
     def kept_data(self) -> Iterator[str]:
-        """Return the names of the kept values other than shapes and dtypes."""
+        """Return the names of the kept values other than shapes and dtypes.
+
+        They have names: of inputs, results, parameters, and of values in ``saves``.
+        """
         return (name for name in self.positions if name.partition(" ")[0] not in LAYOUT)
 
     def input_layouts(self, record: Record) -> Iterator[tuple[Any, Any]]:
-        """Return the pair (shape, dtype) of each input, for the check of a joint rule's results."""
+        """Return the pair (shape, dtype) of each input, to which a joint rule's results are fitted.
+
+        record : the tape's entry for one call of the op.
+        """
         assert self.fits is not None
         shapes, dtypes = ([record[place] for place in places] for places in self.fits)
         if self.op.variadic:
@@ -257,23 +280,31 @@ class Plan:
 
     # --- attributes of ``Structural`` that are methods here -------------------------------------------
     def pull_cotangents(self, pass_: BackwardPass, record: Record) -> None:
-        """Pass cotangents back through a record, for passes that do not use the fast loop's STEPS."""
+        """Pass cotangents back through a record of the op, for passes that do not use the fast loop.
+
+        Such passes are guarded or stepwise, or process complex data.
+        """
         if self.reading is not None:
             pass_.add_part(self.reading, self, record)
         else:
             pass_.go_back(self, record)
 
     def push_tangents(self, pass_: ForwardPass, record: Record) -> list[Array | None]:
-        """Return the tangent of each result of a record, in forward mode; None for a tangent of 0."""
+        """Return the tangent of each result of a record, in forward mode; None for a tangent of 0.
+
+        pass_ : the forward pass, with the inputs' tangents.
+        """
         return pass_.tangents_of_op(self, record)
 
 
 def pulls_of(op: Op, subset: int, needs_fit: bool, slots: Slots) -> list[Pull]:
-    """Return a Pull for each call of a rule in the backward pass: one for each followed input.
+    """Return the calls of rules in the backward pass of an op: a Pull for each followed input.
 
     Add the values that the rules need to ``slots``, so that records keep them.
 
-    subset : the followed inputs; bit i is set for input i.
+    subset : the inputs that tapes follow; bit i is set for input i.
+    needs_fit : True if results of rules must be summed over broadcast axes or cast.
+    slots : the positions in a record of the kept values.
     """
     fitted = needs_fit or op.checked  # a user's rule may return another shape or dtype
     pulls = []
@@ -290,7 +321,12 @@ def pulls_of(op: Op, subset: int, needs_fit: bool, slots: Slots) -> list[Pull]:
 def keep_for_forward_mode(op: Op, needs_fit: bool, slots: Slots) -> None:
     """Add values that forward mode needs to ``slots``, so that records keep them.
 
+    A record has only the values that a rule asks for.
+
     These are the parameters of a linear op, or the shapes and dtypes of results of other ops.
+
+    needs_fit : True if the shapes or dtypes of inputs and result differ.
+    slots : the positions in a record of the kept values.
     """
     if op.kind == "linear":
         for name in op.parameters:
@@ -318,7 +354,8 @@ def kept_names(op: Op) -> list[str]:
 def rules_of(op: Op, subset: int) -> list[tuple[str, Rule]]:
     """Return pairs (name of the input, rule) for the followed inputs that have a rule.
 
-    subset : the followed inputs; bit i is set for input i.  A joint rule comes with the first input.
+    subset : the inputs that tapes follow; bit i is set for input i.  A joint rule comes with the first
+    input.
     """
     if op.joint:
         return [(op.inputs[0], op.joint)]
@@ -330,11 +367,13 @@ def rules_of(op: Op, subset: int) -> list[tuple[str, Rule]]:
 
 
 def unknown_derivatives_of(op: Op, subset: int) -> dict[int, tuple[str, str]]:
-    """Return the followed inputs with respect to which the op's derivative is not known (``Unknown``).
+    """Return the followed inputs with respect to which the op's derivative is not known.
+
+    A gradient with respect to such an input raises LookupError with the reason.
 
     The result maps the position of an input's id in a record to (name of the input, reason).
 
-    subset : the followed inputs; bit i is set for input i.
+    subset : the inputs that tapes follow; bit i is set for input i.
     """
     found = enumerate(zip(op.inputs, op.rules or (), strict=False))
     return {
@@ -349,11 +388,12 @@ Step = tuple[int, Rule, int, tuple[Picker, bool] | None, tuple[int, int] | None]
 
 
 def plan_step(pull: Pull) -> Step:
-    """Return a Pull as a plain tuple, which the fast loop of the backward pass unpacks.
+    """Return the description of a rule's call as a plain tuple, for the fast loop of the backward pass.
 
-    The items are ``pull.at``, the rule, ``pull.only``, ``general`` and ``pull.fit``.  ``general`` is
-    None for ``identity_rule``, which is not called.  For other rules it is a pair: a function that
-    returns the rule's kept values from a record, and True if the namespace is a further argument.
+    Unpacking a tuple is faster than reading attributes.  The items are ``pull.at``, the rule,
+    ``pull.only``, ``general`` and ``pull.fit``.  ``general`` is None for ``identity_rule``, which is not
+    called.  For other rules it is a pair: a function that returns the rule's kept values from a record,
+    and True if the namespace is a further argument.
     """
     at, rule, only, asks, fit = pull
     kept = [place for place in asks if place]
@@ -366,13 +406,19 @@ def plan_step(pull: Pull) -> Step:
 
 
 def is_product(rule: Rule) -> bool:
-    """Return True if a rule just multiplies its two parameters, the cotangent and a kept value."""
+    """Return True if a rule just multiplies its two parameters, the cotangent and a kept value.
+
+    The fast loop of the backward pass then calls a C function in place of the rule.
+    """
     code = getattr(rule, "__code__", None)
     return code is not None and code.co_code in PRODUCTS
 
 
 def items_getter(places: Sequence[int]) -> Picker:
-    """Return a C function (``itemgetter``) from a record to a tuple of its items at ``places``."""
+    """Return a C function (``itemgetter``) from a record to a tuple of its items at ``places``.
+
+    places : indices in the record.
+    """
     if len(places) > 1:
         return itemgetter(*places)
     first = places[0] if places else 0
@@ -431,7 +477,10 @@ PLANNING = reentrant_lock()
 
 
 def number_plan(plan: Plan | Structural) -> int:
-    """Append a plan to PLANS; return its index, which is the first item of the plan's records."""
+    """Append a plan to PLANS; return its index, which is the first item of the plan's records.
+
+    A plan describes an op's records.  A record has the number in place of the plan.
+    """
     with PLANNING:
         PLANS.append(plan)
         # More than one entry is missing if an interruption came before the loop in an earlier call.
@@ -446,18 +495,21 @@ def plan_of(record: Record) -> Plan | Structural:
 
 
 def results_of(record: Record) -> tuple[int, ...]:
-    """Return the value ids of a record's results."""
+    """Return the value ids of the results of a record (the entry of one op's call on a tape)."""
     return record[1] if type(record[1]) is tuple else record[1:2]
 
 
 def inputs_of(record: Record) -> tuple[int, ...]:
-    """Return the value ids of a record's inputs, with 0 for values that no recorder follows."""
+    """Return the value ids of a record's inputs, with 0 for values that no tape follows."""
     value_ids: tuple[int, ...] = record[PLANS[record[0]].inputs]
     return value_ids
 
 
 def ids_made_of(records: Iterable[Record], value_ids: Iterable[int]) -> set[int]:
-    """Return ``value_ids``, and the ids of all values that the records computed from these values."""
+    """Return ``value_ids``, and the ids of all values that the records computed from these values.
+
+    These values depend on ``value_ids``, so that a gradient may reach them.
+    """
     found = set(value_ids)
     for record in records:
         if not found.isdisjoint(inputs_of(record)):

@@ -50,14 +50,16 @@ UNSTARTED: dict[int, ref[Recorder]] = {}
 class Recorder(Protocol):
     """An object that can be on the stack of recorders: a tape, an accumulator, a diagnostic.
 
-    The protocol has all members that other code uses.  ``BaseRecorder`` has defaults.  If one of an op's
-    inputs is in ``followed``, the op calls ``record``, and then adds the ids of its results to
-    ``followed``.
+    The protocol has all members that other code uses.  ``BaseRecorder`` has defaults.  A record is the
+    entry of one op's call.  If one of an op's inputs is in ``followed``, the op calls ``record``, and
+    then adds the ids of its results to ``followed``.
     """
 
     @property
     def followed(self) -> set[int]:
         """Return the ids of the values that the recorder follows.
+
+        A recorder (a tape, say) gets the records of ops on these values.
 
         The set is empty while the recorder is paused or closed, so that it gets no record.
         """
@@ -73,16 +75,25 @@ class Recorder(Protocol):
     def one_shot(self) -> bool:
         """Return True if the recorder computes a derivative once, and never records this computation.
 
+        A gradient tape is an example unless it is persistent.
+
         If it is alone on the stack, calls of users' functions then need not keep their inner records.
         """
 
     @property
     def listed(self) -> bool:
-        """Return True if the recorder is in OPEN, so that other threads notify it, while on a stack."""
+        """Return True if the recorder (a tape, say) is in the table OPEN while it is on a stack.
+
+        Other threads notify the recorders in the table that they used or replaced values.
+        """
 
     @property
     def frames(self) -> Collection[int]:
-        """Return the ``id()`` of each Python frame in which a ``with`` block of the recorder is open."""
+        """Return the ``id()`` of each Python frame with an open ``with`` block of the recorder.
+
+        A recorder is a tape, for example.  A source location is looked up no further out than these
+        frames.
+        """
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
         """React to an event that a later backward pass has to take into account.
@@ -90,8 +101,8 @@ class Recorder(Protocol):
         The events are: an op without a rule, a copy to another library, a complex result, a conversion
         to untracked data, an interrupted write, and some calls of users' functions.
 
-        plan, record : the plan and the record of the event.  The record is complete only if the plan is
-        ``Structural``.
+        plan, record : the kind of the event, and its ids and data.  The record is complete only if the
+        plan is ``Structural``.
         """
 
     def accessed(self, variable: Variable, /) -> None:
@@ -101,6 +112,8 @@ class Recorder(Protocol):
         """React to the use of values in a thread that has no recorder.
 
         A tape notes the values that it follows, for the warning about a gradient of None.
+
+        value_ids : the ids of the values, which the recorder may follow or not.
         """
 
 
@@ -121,7 +134,10 @@ class OfThisProcess:
 
 
 class BaseRecorder(OfThisProcess):
-    """A recorder that follows nothing yet and ignores notifications.  Subclasses define ``record``."""
+    """The base class of recorders (tapes, accumulators): it follows nothing and ignores events.
+
+    Subclasses define ``record``, which gets an entry for each op on a followed value.
+    """
 
     followed: set[int]
     one_shot: bool = False
@@ -142,7 +158,10 @@ class BaseRecorder(OfThisProcess):
 
 
 class SeesAssignments:
-    """A recorder that is notified of assignments to Variables while it is on the stack."""
+    """A recorder that is notified of assignments to Variables while it is on the stack.
+
+    A recorder is a tape, an accumulator or a diagnostic.
+    """
 
     def assigned(self, variable: Variable, value: RawArray | npt.ArrayLike, /) -> None:
         """React to an assignment to ``variable``, before its value changes.
@@ -162,16 +181,20 @@ class SeesCalls:
 
 
 def notify_assigned(variable: Variable, value: RawArray | npt.ArrayLike) -> None:
-    """Notify the recorders on the stack that a Variable's value is about to be replaced."""
+    """Notify the recorders on the stack that a Variable's value is about to be replaced.
+
+    Assignments are not recorded, so a recorder (a tape, say) notes them to explain gradients of None.
+    """
     for recorder in recorders():
         if isinstance(recorder, SeesAssignments):
             recorder.assigned(variable, value)
 
 
 def add_structural_record(recorder: Recorder, record: Record) -> None:
-    """Add a record that no op made, as of a view or a write, to a recorder, which follows its result.
+    """Add a record that no op made, as of a view or a write, to a recorder (a tape, say).
 
-    Do nothing if the recorder follows no value, for example because its block has ended.
+    The recorder then follows the result.  Do nothing if the recorder follows no value, for example
+    because its block has ended.
 
     record : a record with one result.
     """
@@ -182,9 +205,9 @@ def add_structural_record(recorder: Recorder, record: Record) -> None:
 
 
 class entered(Context):
-    """A ``with`` block in which ``recorder`` is the innermost recorder of this thread.
+    """A ``with`` block in which ``recorder`` (a tape, say) is the innermost recorder of this thread.
 
-    The recorder is in OPEN, so that other threads notify it if they use values.
+    Other threads notify it if they use values, as it is in the table OPEN.
     """
 
     def __init__(self, recorder: Recorder) -> None:
@@ -200,18 +223,23 @@ class entered(Context):
 
 
 def only_recorders(*stack: Recorder) -> Setting[Stack]:
-    """Return a ``with`` block in which ``stack`` has all recorders of this thread and task."""
+    """Return a ``with`` block in which only the recorders ``stack`` get this thread's records.
+
+    Recorders are tapes, accumulators and diagnostics.
+    """
     return Setting(STACK, (get_ident(), stack))
 
 
 def recorders() -> tuple[Recorder, ...]:
-    """Return the recorders of the running thread and task, outermost first."""
+    """Return the recorders (tapes, accumulators) of the running thread and task, outermost first."""
     thread, stack = active()
     return stack if thread == get_ident() else ()
 
 
 def push_recorder(recorder: Recorder) -> None:
-    """Make ``recorder`` the innermost recorder of this thread and task.
+    """Make ``recorder``, a tape for example, the innermost recorder of this thread and task.
+
+    Ops then report their records to ``recorder`` as well.
 
     Take recorders off the stack whose ``with`` block was interrupted before it did so.
     """
@@ -222,7 +250,7 @@ def push_recorder(recorder: Recorder) -> None:
 
 
 def reachable_recorders(stack: tuple[Recorder, ...]) -> list[Recorder]:
-    """Return the recorders of a stack without those whose ``with`` block is over.
+    """Return the recorders (tapes, say) of a stack without those whose ``with`` block is over.
 
     If only the stack refers to a recorder, nothing will take it off the stack: a KeyboardInterrupt at
     the beginning of its ``__exit__`` has ended the block.  A ``Paused`` to which only the stack refers
@@ -239,7 +267,10 @@ def reachable_recorders(stack: tuple[Recorder, ...]) -> list[Recorder]:
 
 
 def remove_recorder(recorder: Recorder) -> None:
-    """Take ``recorder``, or a ``Paused`` in its place, off the stack; do nothing if neither is on it."""
+    """Take ``recorder`` (a tape, say), or a ``Paused`` in its place, off the stack, if it is there.
+
+    A ``Paused`` keeps the place of a recorder while it does not record.
+    """
     stack = recorders()
     if len(stack) == 1 and stack[0] is recorder:
         STACK.set(EMPTY)
@@ -253,7 +284,10 @@ def remove_recorder(recorder: Recorder) -> None:
 
 
 class Bystander(BaseRecorder):
-    """A recorder that never follows a value, and so gets no records; it may react to other events."""
+    """A recorder that follows no value, and so gets no records; it may react to other events.
+
+    Such events are assignments to Variables and reads of them, for example.
+    """
 
     followed: set[int] = frozenset()  # type: ignore[assignment]
 
@@ -265,7 +299,7 @@ class Bystander(BaseRecorder):
 
 
 class Paused(Bystander):
-    """The object that replaces a paused recorder on the stack of one thread and task.
+    """The object that replaces a paused recorder (tape) on the stack of one thread and task.
 
     So the recorder gets its place back at the end of the pause.
     """
@@ -275,13 +309,16 @@ class Paused(Bystander):
 
 
 def ops_may_be_recorded() -> bool:
-    """Return True if this thread has a recorder that is not paused, so that it may record an op."""
+    """Return True if this thread has a recorder (a tape, say) that is not paused.
+
+    It may then record an op.
+    """
     stack = recorders()
     return bool(stack) and any(not isinstance(recorder, Bystander) for recorder in stack)
 
 
 def replace_recorder(old: Recorder, new: Recorder) -> None:
-    """Replace ``old`` by ``new`` on this thread's stack; do nothing if ``old`` is not on it."""
+    """Replace ``old`` by ``new`` on this thread's stack of recorders; do nothing if it is not there."""
     stack = recorders()
     if any(other is old for other in stack):
         swapped = tuple(new if other is old else other for other in stack)
@@ -289,7 +326,10 @@ def replace_recorder(old: Recorder, new: Recorder) -> None:
 
 
 def notify_other_threads(value_ids: Sequence[int]) -> None:
-    """Notify the open recorders of other threads that this thread used or replaced values."""
+    """Notify the recorders (tapes, say) of other threads that this thread used or replaced values.
+
+    A thread without recorders records nothing, so a gradient may be None; a warning can then say why.
+    """
     for key, reference in OPEN.copy().items():
         recorder = reference()
         if recorder is not None:
@@ -299,7 +339,7 @@ def notify_other_threads(value_ids: Sequence[int]) -> None:
 
 
 def _forget() -> None:
-    """Remove all recorders from a forked child process, because their blocks run only in the parent."""
+    """Remove all recorders (tapes, say) from a forked child, because their blocks run in the parent."""
     STACK.set(EMPTY)
     OPEN.clear()
     AWAITED.clear()

@@ -32,13 +32,14 @@ Geometry = tuple[Sizes, Sizes, Sizes]
 def window_correlation(
     x1: RawArray, x2: RawArray, part: str, lengths: Sizes, geometry: Geometry, xp: Namespace
 ) -> Any:
-    """Return the data, kernel or result of a correlation, given the other two arrays x1 and x2.
+    """Return the result of a correlation of data with a kernel, or the cotangent of data or kernel.
 
-    The docstring of the module defines them.
-
+    The sum of all products data * kernel * result is linear in each of the three arrays.  So its
+    gradient with respect to one array is computed from the other two, and stands for that array here.
 
     part : the name of the returned array, "data", "kernel" or "result".  x1, x2 : the other two, in
     this order.  lengths : the shape of the returned array along the axes of the correlation.
+    geometry : the strides, dilations and margins.
     """
     return PARTS[part](x1, x2, lengths, geometry, xp)
 
@@ -46,7 +47,10 @@ def window_correlation(
 def result_part(
     data: RawArray, kernel: RawArray, counts: Sizes, geometry: Geometry, xp: Namespace
 ) -> Any:
-    """Return the correlation: for each window of the data, the sum of the window times the kernel."""
+    """Return the correlation: for each window of the data, the sum of the window times the kernel.
+
+    counts : the number of windows along each axis.  geometry : the strides, dilations and margins.
+    """
     sizes, (width, filters) = kernel.shape[:-2], kernel.shape[-2:]
     if not math.prod(sizes):  # products of matrices without columns are zeros
         sizes, width, data = (1,) * len(sizes), 0, data[..., :0]
@@ -68,6 +72,8 @@ def kernel_part(
     """Return the cotangent of the kernel for the cotangent ``result`` of the correlation.
 
     It is the sum over all windows of the outer product of the window's data and its result.
+
+    sizes : the kernel's lengths.  geometry : the strides, dilations and margins.
     """
     counts = tuple(result.shape[-1 - len(sizes) : -1])
     width, filters = sizes[-1] * data.shape[-1], result.shape[-1]
@@ -87,8 +93,9 @@ def kernel_part(
 def window_lines(
     data: RawArray, sizes: Sizes, counts: Sizes, geometry: Geometry, xp: Namespace
 ) -> Iterator[Any]:
-    """Yield the data of all windows, one line of the windows at a time, for products of matrices.
+    """Yield the data of all windows of a correlation, one line of the windows at a time.
 
+    Products with the lines of the kernel are then products of matrices.
     A line is a run of elements along the last axis of a window: a window of 3 x 5 elements has 3 lines.
     Each yielded array has the shape (..., *counts, elements of a line times channels).  Copies are made
     only along the last axis.
@@ -153,7 +160,10 @@ class Phase(NamedTuple):
 
 @functools.cache
 def phases(size: int, stride: int, rate: int) -> tuple[Phase, ...]:
-    """Return the phases (see ``Phase``) of the data along an axis: only one if the stride is 1.
+    """Return the phases of the data along an axis, for the adjoint of a correlation with strides.
+
+    A phase is a class of elements, by their remainder of a division by the stride, whose cotangents one
+    correlation computes.  There is only one phase if the stride is 1.
 
     size : the length of the kernel.  rate : its dilation.
     """
@@ -179,8 +189,11 @@ def data_part(
     """Return the cotangent of the data for the cotangent ``result`` of the correlation.
 
     Each element of the data gets the sum of kernel times result over the windows that contain it.  With
-    strides of 1 this is the correlation of ``result`` with the reversed kernel.  With other strides
-    there is a correlation for each combination of phases, whose channels are the phases' remainders.
+    strides of 1 this is the correlation of ``result`` with the reversed kernel.  With other strides the
+    elements of the data fall into phases, by their remainder of a division by the stride.  There is a
+    correlation for each combination of phases of the axes.
+
+    lengths : the data's lengths.  geometry : the strides, dilations and margins.
     """
     strides, rates, margins = geometry
     axes, channels = len(lengths), kernel.shape[-2]
@@ -215,9 +228,11 @@ def data_part(
 
 
 def in_order(parts: list[Any], of_axis: tuple[Phase, ...], axis: int, xp: Namespace) -> Any:
-    """Return the correlations of all phases, joined along an axis and sorted by remainder.
+    """Return the cotangents of the elements of all phases, in the elements' order along an axis.
 
-    parts : the correlation for each phase.  of_axis : these phases.
+    A phase has the elements with certain remainders of a division by the stride.
+
+    parts : the cotangents for each phase.  of_axis : these phases.
     """
     if len(parts) == 1:
         return parts[0]
@@ -232,7 +247,9 @@ def in_order(parts: list[Any], of_axis: tuple[Phase, ...], axis: int, xp: Namesp
 
 
 def phase_kernel(kernel: RawArray, chosen: tuple[Phase, ...], xp: Namespace) -> Any:
-    """Return the kernel of the correlation that computes the data of one phase along each axis.
+    """Return the kernel of a correlation that computes the cotangents of some elements of the data.
+
+    These have the same phase along each axis: the same class of remainders of a division by the stride.
 
     chosen : the phase for each axis.  Remainders and channels of the data are the filters of the result.
     """
@@ -257,11 +274,11 @@ PARTS = {"data": data_part, "kernel": kernel_part, "result": result_part}
 
 
 def multiplied(shapes: dict[str, Sizes], geometry: Geometry) -> dict[str, Any]:
-    """Return which elements of the three arrays the products data * kernel * result multiply.
+    """Return the indices of the elements that a correlation multiplies: data * kernel * result.
 
-    The result has three arrays of equal length under the keys "data", "kernel" and "result".  Item i of
-    each is the flat index of the array's element in the i-th product.  The sparsity patterns of
-    Jacobians are found from these.
+    The returned dict has three arrays of equal length under the keys "data", "kernel" and "result".
+    Item i of each is the flat index of the array's element in the i-th product.  The sparsity patterns
+    of Jacobians are found from these.
 
     shapes : the shapes of the three arrays, by name.
     """

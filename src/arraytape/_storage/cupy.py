@@ -67,7 +67,7 @@ def axes_of_part(part: Any) -> int:
 class CuPyNamespace(Standard):
     """The raw namespace of CuPy's arrays: array-api-compat's, with corrections for CuPy 13 and 14.
 
-    CuPy creates data on the current device, whatever ``device=`` is: see ``CuPyStorage.create``.
+    CuPy creates data on the current device, whatever ``device=`` is; ``CuPyStorage.create`` sets it.
     """
 
     def __init__(self, base: ModuleType, cupy: ModuleType) -> None:
@@ -159,7 +159,7 @@ class CuPyNamespace(Standard):
         return first | second, first & second
 
     def infinite_sign(self, x: RawArray) -> Any:
-        """Return 1 or -1 where real x is infinite, and 0 elsewhere."""
+        """Return 1 or -1, the sign of real x, where x is infinite, and 0 elsewhere."""
         return self.cupy.where(self.cupy.isinf(x), self.cupy.copysign(1.0, x), 0.0)
 
     def cofactors(self, x: Any, /) -> Any:
@@ -246,7 +246,10 @@ class CuPyLinalg:
         return self.general("eigvals", x)
 
     def general(self, name: str, x: RawArray) -> Any:
-        """Call CuPy's eig or eigvals; raise NotImplementedError in CuPy 13, which lacks them."""
+        """Return the result of CuPy's eig or eigvals; raise NotImplementedError in CuPy 13.
+
+        CuPy 13 lacks them.  name : "eig" or "eigvals".
+        """
         found = getattr(self.cupy.linalg, name, None)
         if found is None:
             raise NotImplementedError(
@@ -276,7 +279,10 @@ class Placed:
 
 
 def placed(function: Callable[..., Any], storage: CuPyStorage) -> Callable[..., Any]:
-    """Return a wrapper of a function that runs it on ``device=``, or else on its arguments' device."""
+    """Return a wrapper of a CuPy function that runs it on ``device=``, or on its arguments' device.
+
+    CuPy alone runs it on the current device.  storage : the adapter that knows the devices.
+    """
 
     def call_placed(*arguments: Any, device: Any = None, **keywords: Any) -> Any:
         with storage.at(arguments, *keywords.values()) if device is None else device:

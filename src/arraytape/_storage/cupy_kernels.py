@@ -98,7 +98,7 @@ class Fused:
 
 
 def layouts_of(operands: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the dtype of each operand, or the type of a Python number."""
+    """Return a tuple with the dtype of each operand, or the type of a Python number."""
     return tuple([getattr(x, "dtype", type(x)) for x in operands])
 
 
@@ -213,7 +213,7 @@ class CuPyKernels:
         return sign, size, determinant
 
     def make_others(self) -> Any:
-        """Return the kernel of ``products_of_others``."""
+        """Return the kernel that multiplies, for each element, the other elements of its row."""
         return self.cupy.ElementwiseKernel(
             "raw R row, raw T factor, int32 n",
             "T product",
@@ -230,7 +230,9 @@ class CuPyKernels:
     def products_of_others(self, rows: Any, factors: Any) -> Any:
         """Return for each element the product of the other elements of its row, times the row's factor.
 
-        ``cofactors`` multiplies singular values so.  rows : shape (..., n).  factors : shape (...).
+        The cofactors of a matrix need such products of its singular values.
+
+        rows : shape (..., n).  factors : a number for each row, of shape (...).
         """
         found = self.cupy.empty(rows.shape, factors.dtype)
         self.others(rows, factors, rows.shape[-1], found)

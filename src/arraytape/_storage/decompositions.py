@@ -265,7 +265,10 @@ def inverse_of_lower(lower: Data, unit: bool = False) -> Data:
 
 
 def square(lower: Data) -> Data:
-    """Return ``L^H L`` for a lower triangular matrix L = ``lower``, with less work than a product."""
+    """Return ``L^H L`` for a lower triangular matrix L = ``lower``, with less work than a product.
+
+    If L is the inverse of a Cholesky factor, this is the inverse of the matrix.
+    """
     n = len(lower)
     if n <= WHOLE:
         return lower.T.conj() @ lower

@@ -27,15 +27,17 @@ class Element(NamedTuple):
     """A 0-d result of an op on another library's data, marked as one for which NumPy returns a scalar.
 
     Arrays of such results are immutable, as NumPy's scalars are: ``x += 1`` makes a new Array.
+
+    data : the 0-d raw data.
     """
 
     data: Any
 
 
 def immutable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a wrapper of ``function`` that returns 0-d results as ``Element``.
+    """Return a wrapper of ``function`` that marks its 0-d results, by an ``Element`` around them.
 
-    So the Array of the result is immutable, as it is for NumPy data, where the result is a scalar.
+    Then the Array of the result is immutable, as it is for NumPy data, where the result is a scalar.
     """
 
     def call(*arguments: Any, **keywords: Any) -> Any:
@@ -48,6 +50,8 @@ def immutable(function: Callable[..., Any]) -> Callable[..., Any]:
 def as_data(result: Any, kind: type) -> Any:
     """Return an op's result, a NumPy scalar or ``Element``, as the 0-d raw data that an Array can hold.
 
+    An ``Element`` is 0-d raw data of another library, marked as what NumPy would return as a scalar.
+
     kind : the type of the op's first operand, whose storage gets the data.
     """
     if type(result) is Element:
@@ -57,9 +61,9 @@ def as_data(result: Any, kind: type) -> Any:
 
 
 class DispatchTable(dict[type, Callable[..., Any]]):
-    """A dict from the type of an op's first operand to the raw function for such data.
+    """A dict from the type of an op's first operand, such as numpy.ndarray, to the function for it.
 
-    An entry is made when it is first read.  name : the name of the op.
+    An entry is made when it is first read, as for cupy.ndarray.  name : the name of the op.
     """
 
     def __init__(self, name: str) -> None:

@@ -82,10 +82,10 @@ RECENT: deque[CachedMatrix] = deque(
 
 
 def forget_factors(at: int, known: CachedMatrix | None) -> None:
-    """Remove an entry from TABLE, because its ndarray was freed.
+    """Remove the cached factors of a matrix from TABLE, because its ndarray was freed.
 
-    at : the ``id()`` of the freed ndarray.  A new ndarray may have the same id: keep its entry.
-    known : the entry of the freed ndarray.
+    at : the ``id()`` of the freed ndarray, its key in TABLE.  A new ndarray may have the same id.
+    known : the entry of the freed ndarray.  Another entry under the key is kept.
     """
     if known is not None:
         known.factors = []
@@ -94,7 +94,7 @@ def forget_factors(at: int, known: CachedMatrix | None) -> None:
 
 
 def cached_entry(x: Data) -> CachedMatrix:
-    """Return the entry of TABLE for the matrix or stack x; create it if TABLE has none."""
+    """Return the cache entry for the factors of the matrix or stack x; create it if there is none."""
     known = TABLE.get(id(x))
     if known is None or known.data() is not x:
         known = TABLE[id(x)] = CachedMatrix(x)
@@ -102,9 +102,9 @@ def cached_entry(x: Data) -> CachedMatrix:
 
 
 def transposed_source(x: Data) -> tuple[Data, bool]:
-    """Return (matrix, True) if x is ``matrix.T`` for a real matrix in TABLE, else (x, False).
+    """Return (matrix, True) if x is the transpose of a real matrix with cached factors, else (x, False).
 
-    Then factors of the matrix solve systems with x, too.
+    These factors solve systems with x, too.
     """
     known = TABLE.get(id(x.base))
     base = known.data() if known is not None else None
@@ -135,7 +135,10 @@ def remembered(op: str, x: RawArray) -> list[Data] | None:
 
 
 def form_of(x: Data) -> str:
-    """Return LOWER or UPPER if all matrices of the stack x are such triangles, else NEITHER."""
+    """Return LOWER or UPPER if all matrices of the stack x are such triangles, else NEITHER.
+
+    Systems with a triangle are solved without a factorization.
+    """
     known = cached_entry(x)
     if not known.form:
         known.form = NEITHER
@@ -149,7 +152,10 @@ def form_of(x: Data) -> str:
 
 
 def known_form_of(x: Data) -> str:
-    """Return the result of ``form_of(x)`` if it is cached, otherwise NEITHER, without a check of x."""
+    """Return LOWER or UPPER if the stack x is known to consist of such triangles, else NEITHER.
+
+    Only a cached result is used: the elements of x are not checked.
+    """
     known = TABLE.get(id(x))
     return known.form or NEITHER if known is not None and known.data() is x else NEITHER
 
@@ -165,7 +171,7 @@ def is_hermitian(x: Data) -> bool:
 
 
 def matrix_factors(x: Data) -> Sequence[Factors] | None:
-    """Return a factorization of each matrix of the stack x; None for small matrices without one.
+    """Return a factorization of each matrix of the stack x; None if x is small and none is cached.
 
     A large matrix without a cached factorization is factorized.  linalg.cholesky reads one triangle of
     its matrix only, and linalg.solve reads all elements.  So a recorded Cholesky factor is used only if
@@ -219,7 +225,7 @@ def is_large_matrix(x: RawArray) -> bool:
 
 
 def may_be_known(x: RawArray) -> bool:
-    """Return True if factors of x may be in TABLE: x is large enough, and SciPy is installed."""
+    """Return True if factors of x may be cached: x is large enough, and SciPy is installed."""
     return (
         is_square(x)
         and x.shape[-1] >= (LEAST_KNOWN if x.ndim == 2 else LEAST)
@@ -251,7 +257,10 @@ def solve_by_factors(x1: Any, x2: Any, adjoint: bool) -> Data | None:
 
 
 def solve_columns(factors: Factors, b: Data, adjoint: bool) -> Data:
-    """Solve with one matrix for all right-hand sides b, of shape (..., n, k), in one call."""
+    """Return ``a^-1 b`` for one matrix a and all right-hand sides b, of shape (..., n, k), in one call.
+
+    factors : the factorized a.  adjoint : True for ``a^-H b``.
+    """
     if b.ndim == 2:
         return solve_with_factors(factors, b, adjoint)
     rows = np.moveaxis(b, -2, 0)
@@ -264,6 +273,7 @@ def solve_stack(factors: Sequence[Factors], own: tuple[int, ...], b: Data, adjoi
 
     factors : a factorization of each matrix.  own : the shape of the stack of matrices, without the last
     two axes.  b : the right-hand sides, whose stack broadcasts with that of the matrices.
+    adjoint : True to solve with the adjoint of each matrix.
     """
     stack = np.broadcast_shapes(own, b.shape[:-2])
     places = np.broadcast_to(np.arange(len(factors)).reshape(own), stack)
@@ -275,7 +285,10 @@ def solve_stack(factors: Sequence[Factors], own: tuple[int, ...], b: Data, adjoi
 
 
 def solve_with_factors(factors: Factors, b: Data, adjoint: bool) -> Data:
-    """Solve with one matrix for real or complex right-hand sides b of shape (n, k)."""
+    """Return ``a^-1 b`` for one matrix a and real or complex right-hand sides b of shape (n, k).
+
+    factors : the factorized a.  adjoint : True for ``a^-H b``.
+    """
     b, dtype = as_double(b), factors.factors.dtype
     if dtype.kind == "f" and b.dtype.kind == "c":  # real and imaginary parts as columns
         pairs = np.ascontiguousarray(b).view(np.float64)
@@ -368,7 +381,10 @@ def between_solutions(lower: Data, g: Data) -> Data:
 
 
 def scaled_between_inverses(lower: Data, weights: Data) -> Data:
-    """Return ``L^-H diag(weights) L^-1`` for the lower triangular matrix L = ``lower``."""
+    """Return ``L^-H diag(weights) L^-1`` for the lower triangular matrix L = ``lower``.
+
+    The gradient of a log-determinant by cholesky has this form, which takes half of the usual work.
+    """
     inverse = inverse_of_lower(lower).T
     if (weights >= 0.0).all():
         inverse *= np.sqrt(weights)

@@ -89,7 +89,10 @@ SMALL = 4096  # filling a result of at most so many elements takes less time tha
 
 
 def broadcast_to(x: np.ndarray[Any, Any], /, shape: Any) -> Any:
-    """Return x broadcast to ``shape``: a copy, or a view if it has more than SMALL elements."""
+    """Return x broadcast to ``shape``: a view if it has more than SMALL elements, else a copy.
+
+    For a few elements the copy is faster than NumPy's view.
+    """
     count = 1
     for n in shape:
         count *= n

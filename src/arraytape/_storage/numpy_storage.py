@@ -27,10 +27,10 @@ class NumPyStorage(Storage):
     dlpack_types = (1, 3, 11)  # memory of the CPU, and memory pinned by CUDA and by ROCm
 
     def ufunc(self, name: str) -> tuple[Any, str]:
-        """Return a ufunc that compiled ops may call directly for the op ``name``, and for which data.
+        """Return (ufunc, data): the ufunc that compiled ops may call directly for the op ``name``.
 
-        The second item is "float64" if the ufunc is right for float64 data alone, and "ufunc" if it is
-        right for all data.  Return (None, "") if there is no ufunc.
+        ``data`` is "float64" if the ufunc is right for float64 data alone, and "ufunc" if it is right
+        for all data.  Return (None, "") if there is no ufunc.
         """
         if name in numpy_namespace.FLOAT64:
             return numpy_namespace.FLOAT64[name], "float64"
@@ -122,7 +122,10 @@ class NumPyStorage(Storage):
 
 
 def order_in_memory(like: np.ndarray[Any, Any], rank: int) -> tuple[int, ...]:
-    """Return the last ``rank`` axes of ``like``, numbered from 0, sorted by descending stride."""
+    """Return the last ``rank`` axes of ``like``, numbered from 0, sorted by descending stride.
+
+    A copy with its axes in this order in memory can be reshaped without a copy as ``like`` can.
+    """
     steps = like.strides[like.ndim - rank :]
     return tuple(sorted(range(rank), key=lambda axis: -abs(steps[axis])))
 
@@ -133,7 +136,7 @@ def order_in_memory(like: np.ndarray[Any, Any], rank: int) -> tuple[int, ...]:
 def arranged(data: RawArray, order: tuple[int, ...]) -> Any:
     """Return a contiguous copy of ``data`` whose last axes have the given order in memory.
 
-    order : the last ``len(order)`` axes by descending stride, as ``order_in_memory`` returns them.
+    order : the last ``len(order)`` axes, numbered from 0, the one with the largest stride first.
     """
     count = data.ndim - len(order)
     axes = (*range(count), *[count + axis for axis in order])

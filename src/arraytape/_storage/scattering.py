@@ -18,7 +18,10 @@ ROWS = (
 
 
 def add_at(data: Any, key: Any, value: Any) -> Any:
-    """Do ``np.add.at(data, key, value)`` with the same bits, often in less time; return ``data``."""
+    """Do ``np.add.at(data, key, value)`` with the same bits, often in less time; return ``data``.
+
+    Backward passes add up the cotangents of ``x[key]`` so, where key may select an element twice.
+    """
     whole = key[0] if type(key) is tuple and len(key) == 1 else key
     is_array = type(whole) is np.ndarray
     if makes_a_view(key) or (is_array and whole.dtype == np.bool_):  # no element twice
@@ -35,7 +38,7 @@ def is_rows(
 ) -> bool:
     """Return True if ``add_rows`` can do ``np.add.at(data, places, value)``, and is faster.
 
-    So places have to be integers within the bounds, and value a row of data for each of them.
+    So places, the key, have to be integers within the bounds, and value a row of data for each of them.
     """
     if places.dtype.kind not in "iu" or data.ndim < 2:
         return False

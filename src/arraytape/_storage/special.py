@@ -33,13 +33,19 @@ COMPILED: dict[str, Callable[[Namespace], Any]] = {}
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Register ``function`` in KERNELS under its name, with ``of_one_dtype`` around it; return it."""
+    """Register a special function that libraries lack as a kernel under its name; return the kernel.
+
+    The kernel casts the operands to one dtype and calls ``function``, which computes on raw data.
+    """
     KERNELS[function.__name__] = of_one_dtype(function)
     return function
 
 
 def substitute(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Register ``function`` in SUBSTITUTES: it replaces SciPy's function of this name on CuPy's data."""
+    """Register ``function``, which computes SciPy's function of this name on CuPy's data; return it.
+
+    It is used for functions that CuPy lacks.
+    """
     SUBSTITUTES[function.__name__] = of_one_dtype(function)
     return function
 
@@ -76,7 +82,7 @@ def of_one_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def special_operand(x: RawArray, dtype: npt.DTypeLike, arrays: list[Any], xp: Namespace) -> Any:
-    """Return x, an operand of a kernel, as raw data of ``dtype``.
+    """Return x, an operand of a special function's kernel (a function of raw data), in ``dtype``.
 
     arrays : the operands that are arrays.  A Python scalar goes to the device of the first of them.
     """
@@ -92,7 +98,8 @@ def special_operand(x: RawArray, dtype: npt.DTypeLike, arrays: list[Any], xp: Na
 class Special:
     """The special functions of one raw namespace ``xp``, as attributes.
 
-    A function comes from KERNELS, arraytape's own code, or else from a library, such as SciPy.
+    A function is arraytape's own code if KERNELS has one of its name, or comes from a library such as
+    SciPy.
     """
 
     def __init__(self, xp: Namespace) -> None:
@@ -105,7 +112,7 @@ class Special:
         return found
 
     def native(self, name: str) -> Any:
-        """Return the function ``name`` of the library that serves this namespace's data."""
+        """Return the special function ``name`` of a library such as SciPy for this namespace's data."""
         raise NotImplementedError
 
 
@@ -157,7 +164,8 @@ class BorrowedSpecial(Special):
 class CuPySpecial(Special):
     """The special functions of CuPy's arrays.
 
-    A function is looked up in KERNELS, in COMPILED, in CuPy, and in SUBSTITUTES, in this order.
+    A function is looked up in KERNELS (arraytape's own array code), in COMPILED (CUDA C++), in CuPy, and
+    in SUBSTITUTES (array code for functions that CuPy lacks), in this order.
     """
 
     def native(self, name: str) -> Any:

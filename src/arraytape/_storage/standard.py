@@ -27,7 +27,9 @@ Size = int | tuple[int, ...]
 
 
 def floor_divide(x1: RawArray, x2: RawArray, floored: RawArray, xp: Namespace) -> Any:
-    """Return the standard's x1 // x2, which is x1 / x2 where exactly one of x1 and x2 is infinite.
+    """Return x1 // x2, as the array API standard defines it, for x1 or x2 with infinite elements.
+
+    It is x1 / x2 where exactly one of x1 and x2 is infinite.
 
     floored : the library's floor_divide(x1, x2), which is right elsewhere.
     """
@@ -37,7 +39,7 @@ def floor_divide(x1: RawArray, x2: RawArray, floored: RawArray, xp: Namespace) -
 
 
 def expm1(x: RawArray, xp: Namespace) -> Any:
-    """Return the standard's expm1 of complex x.
+    """Return expm1 of complex x, as the array API standard defines it.
 
     At 0, infinity and NaN, where libraries differ from the standard, it is computed as exp(x) - 1.
     """
@@ -46,9 +48,10 @@ def expm1(x: RawArray, xp: Namespace) -> Any:
 
 
 def tanh(x: RawArray, xp: Namespace) -> Any:
-    """Return the standard's tanh of complex x, in which libraries differ where Re x is infinite.
+    """Return tanh of complex x, as the array API standard defines it.
 
-    There the result is 1 or -1, and its imaginary part is a zero with the sign of Im x.
+    Libraries differ where Re x is infinite.  There the result is 1 or -1, and its imaginary part is a
+    zero with the sign of Im x.
     """
     re, im = xp.real(x), xp.imag(x)
     far = xp.isinf(re) & xp.isfinite(im)
@@ -125,7 +128,8 @@ def sum_adjoint(
 def solve_again(x1: RawArray, x2: RawArray, adjoint: bool, xp: Namespace) -> Any:
     """Return the solution x of x1 @ x = x2, or of x1^H @ x = x2 if ``adjoint``, for rules of ``solve``.
 
-    "Again" means that storages with cached factors of x1 use these: here x1 is factorized.
+    "Again" means that the namespace of NumPy data uses factors of x1 cached by an earlier solution.
+    This function, for other data, factorizes x1.
     """
     return xp.linalg.solve(conjugate_transpose(x1, xp) if adjoint else x1, x2)
 
@@ -144,7 +148,8 @@ def matmul_adjoint(x1: RawArray, x2: RawArray, first: bool, second: bool, xp: Na
 def inverse_again(x: RawArray, singular: RawArray, xp: Namespace) -> Any:
     """Return the inverses of matrices x, but unit matrices in place of singular ones, for ``slogdet``.
 
-    "Again" means that storages with cached factors of x use these: here x is factorized.
+    "Again" means that the namespace of NumPy data uses factors of x cached by ``slogdet``.  This
+    function, for other data, factorizes x.
 
     singular : booleans of shape (..., 1, 1), True for a singular matrix.
     """
@@ -161,8 +166,8 @@ def power_derivative(
     Where the power is 0, the product is 0 even if the logarithm is infinite.  Where a coefficient of the
     polynomial is 0, its term is 0 even if the logarithm is infinite or NaN.
 
-    divisions : the power is computed as x1 ** (x2 - order1 + divisions), which overflows at smaller x1
-    only, and the product is divided by x1 ``divisions`` times.
+    divisions : how often the product is divided by x1.  The power is then x1 ** (x2 - order1 +
+    divisions), which overflows at smaller x1 only.
     """
     power = x1 ** (x2 - (order1 - divisions))
     factor, known = polynomial(falling_factorial(order1), x2, xp), power == power
@@ -182,7 +187,9 @@ def power_derivative(
 def late_power_derivative(
     found: RawArray, x1: RawArray, x2: RawArray, order1: int, order2: int, xp: Namespace
 ) -> Any:
-    """Return ``found``, a result of ``power_derivative``, with nonfinite elements recomputed.
+    """Return ``found``, a derivative of x1 ** x2, with elements recomputed that are not finite.
+
+    order1, order2 : the orders of the derivative in x1 and in x2.
 
     The power may overflow where its product with a small coefficient does not.  An example is the second
     derivative of x1 ** 1e-8 with respect to x1, about -1e-8 / x1 ** 2.  Here a power with a greater
@@ -195,9 +202,11 @@ def late_power_derivative(
 def logarithm_polynomial(
     factor: RawArray, logarithm: RawArray, x2: RawArray, order1: int, order2: int, xp: Namespace
 ) -> Any:
-    """Return the polynomial of ``logarithm`` by which ``power_derivative`` multiplies the power.
+    """Return the polynomial in log(x1) by which x1 ** (x2 - order1) has to be multiplied.
 
-    factor : the leading coefficient, the falling factorial of x2 of order ``order1``.
+    The product is the derivative of x1 ** x2, of order ``order1`` in x1 and ``order2`` in x2.
+
+    factor : the leading coefficient x2 (x2 - 1) ... (x2 - order1 + 1).  logarithm : log(x1).
     """
     coefficients = falling_factorial(order1)
     for k in range(1, order2 + 1):
@@ -252,8 +261,9 @@ def sinc_derivative(x: RawArray, order: int, xp: Namespace) -> Any:
 
 
 class Standard:
-    """A raw namespace over ``base``, a library's array API namespace that has NumPy's dtypes.
+    """A raw namespace: the functions on a library's arrays that ops and derivative rules call.
 
+    base : the library's array API namespace, which has NumPy's dtypes.
     Functions that this class does not define are those of ``base``.
     """
 

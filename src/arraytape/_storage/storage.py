@@ -45,9 +45,9 @@ CARRIED: list[Callable[[], Callable[[], AbstractContextManager[Any]]]] = []
 class Storage:
     """An adapter of one array library, such as NumPy: its functions, devices, creation and memory.
 
-    ``kind`` is the type of the library's arrays (the raw data), ``name`` the storage's name in messages,
-    and ``xp`` the raw namespace.  Subclasses override a method where their library has a faster
-    equivalent.
+    ``kind`` is the type of the library's arrays (the raw data), and ``name`` the storage's name in
+    messages.  ``xp`` is the raw namespace, whose functions compute on raw data.  Subclasses override a
+    method where their library has a faster equivalent.
     """
 
     name: str
@@ -69,25 +69,30 @@ class Storage:
         return found  # type: ignore[no-any-return]
 
     def beneath(self, data: RawArray) -> Storage:
-        """Return the storage of the array inside batched ``data``; self if data is not batched."""
+        """Return the storage (library adapter) of the raw array inside ``data``.
+
+        It is self, unless data is batched: an array that holds the examples of a vmap in hidden axes.
+        """
         return self
 
     def elementwise(self, functions: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
         """Return the implementation of an elementwise op for this storage's data.
 
-        functions : a dict from types of raw data to the implementation for each.
+        functions : a dict from types of raw data, such as numpy.ndarray, to the implementation for each.
         """
         return functions[self.kind]
 
     def noted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return ``function``.  The storages of ``replay`` wrap it, so that its calls enter the trace.
+        """Return ``function``; with ``replay``, a wrapper whose calls enter the trace.
+
+        ``replay`` traces a step of a program, to run it again without Python's overhead.
 
         name : the name of ``function`` in the trace.
         """
         return function
 
     def fuses(self, x: Any) -> bool:
-        """Return True if x may be an argument of a function that ``fused`` returns."""
+        """Return True if x may be an argument of a fused function: elementwise code in one kernel."""
         return False
 
     def fused(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -98,10 +103,16 @@ class Storage:
         return function
 
     def numpys_value(self, function: Callable[..., Any], args: Any, keywords: Any) -> Any:
-        """Call NumPy's ``function`` on this storage's data; return None if that is not possible."""
+        """Return the result of NumPy's ``function``, called on this storage's data.
+
+        Return None if NumPy cannot compute on it.  Only data that ``replay`` traces has a result.
+        """
 
     def adopted(self, data: RawArray) -> Any:
-        """Return ``data`` of a storage with a smaller ``mixed`` in a form that ``xp`` accepts."""
+        """Return raw data of another storage (library adapter) in a form that ``self.xp`` accepts.
+
+        Of several operands' storages, the one with the greatest ``mixed`` gets the others' data so.
+        """
         return data
 
     # --- devices ----------------------------------------------------------------------------------
@@ -114,7 +125,10 @@ class Storage:
         return data.device
 
     def on(self, device: Hashable) -> Any:
-        """Return the raw library's object for ``device``; None (the default device) stays None."""
+        """Return the array library's own object for ``device``; None (the default) stays None.
+
+        device : a device as users name it, such as "cuda:0".
+        """
         return device
 
     def takes(self, device: Hashable) -> bool:
@@ -172,7 +186,10 @@ class Storage:
         return "C"
 
     def laid_out(self, data: RawArray, like: RawArray) -> Any:
-        """Return ``data`` with the strides of ``like``, which has the same shape; a copy if needed."""
+        """Return ``data`` with the strides of ``like``, which has the same shape; a copy if needed.
+
+        So results of ops get the memory layout that NumPy gives them.
+        """
         return data
 
     def arranged(self, data: RawArray, like: Any, rank: int) -> Any:
@@ -188,11 +205,17 @@ class Storage:
         raise NotImplementedError
 
     def traced_over(self, storage: Storage) -> Storage | None:
-        """Return the storage of replay that creates traced data for ``storage``; None if none does."""
+        """Return the storage that makes traced data for ``replay`` out of the data of ``storage``.
+
+        Traced data notes the functions that are called on it, so that ``replay`` can run them again.
+        Return None if there is none.
+        """
         return None
 
     def refuse_replay(self, data: RawArray, why: str) -> None:
         """Mark the trace to which ``data`` belongs as not replayable; do nothing if data is not traced.
+
+        A trace has the functions that were called on data, which ``replay`` calls again later.
 
         why : the reason, for the message.
         """
@@ -231,8 +254,8 @@ class Storage:
         """Return ``data[key]`` with 0 where ``lost`` is True, and set ``data[key]`` to 0, in one kernel.
 
         The backward pass of ``x[key] = value`` needs it.  Then data is the cotangent of x after the
-        write, and lost is the mask of values that ``write_last`` returned.  Return None, and change
-        nothing, if other functions do this at the same cost.
+        write.  lost is the mask of values that a later value of the same write replaced.  Return None,
+        and change nothing, if other functions do this at the same cost.
         """
 
     def add_at(self, data: RawArray, key: Index, value: RawOperand) -> Any:
@@ -323,15 +346,15 @@ DEFAULT: list[Any] = [HOST]  # DEFAULT[0] is used by creation functions without 
 
 
 def enter(storage: Storage) -> None:
-    """Add ``storage`` to STORAGES, so that Arrays accept its data and its devices."""
+    """Add ``storage``, the adapter of an array library, so that Arrays accept its data and devices."""
     STORAGES[storage.kind] = storage
 
 
 def discover(kind: type | None = None, device: Hashable | None = None) -> None:
-    """Import an array library such as CuPy on first use, and add its storage to STORAGES.
+    """Import an array library such as CuPy on first use, and register its storage (adapter).
 
-    The library is the one in ON_DEMAND that defines the type ``kind`` or owns ``device``; do nothing if
-    there is none.  Raises ValueError if the library cannot be imported.
+    The library is the one that defines the type ``kind``, such as cupy.ndarray, or owns ``device``.  Do
+    nothing if no known library does.  Raises ValueError if the library cannot be imported.
     """
     whose = (kind or type(device)).__module__.partition(".")[0]
     library = ON_DEMAND.get(whose) or (
@@ -348,7 +371,7 @@ def discover(kind: type | None = None, device: Hashable | None = None) -> None:
 
 
 def storage_for(kind: type) -> Storage | None:
-    """Return the storage of data of type ``kind``; None if there is none."""
+    """Return the storage (library adapter) for data of type ``kind``; None if there is none."""
     if issubclass(kind, np.generic):
         return STORAGES[np.ndarray]
     if kind not in STORAGES:
@@ -385,7 +408,7 @@ def names() -> list[str]:
 
 
 def storage_at(device: Hashable) -> Storage:
-    """Return the storage that has ``device``; None means the default device.
+    """Return the storage (library adapter) that has ``device``; None means the default device.
 
     Raises ValueError for an unknown device.
     """
@@ -452,7 +475,7 @@ def is_known(dtype: npt.DTypeLike) -> bool:
 
 
 def admitted(data: Any) -> Any:
-    """Return data in the machine's byte order, or raise TypeError if no Array can hold it.
+    """Return raw data in the machine's byte order, or raise TypeError if no Array can hold it.
 
     An Array holds data of registered storages, but no objects, text, dates or extended precision.
     """
@@ -483,9 +506,9 @@ KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}  # from a dtype's kind to its r
 
 
 def holds_kind(dtype: Any, other: Any) -> bool:
-    """Return True if a cast from ``other`` to ``dtype`` loses no kind of number.
+    """Return True if a cast from the dtype ``other`` to ``dtype`` loses no kind of number.
 
-    A cast from int to float or from float to complex is one, a cast from float to int is not.
+    True for a cast from int to float or from float to complex, False for one from float to int.
     """
     return KINDS.get(other.kind, 4) <= KINDS[dtype.kind]
 

@@ -173,6 +173,8 @@ def tangent_of(x: Array, given: Operand) -> Array:
     """Return ``given``, the tangent of the primal x, as an Array.
 
     Raise TypeError or ValueError if x has no derivative, or the tangent does not fit x.
+
+    given : the tangent as the user passed it: an Array, a number, a list of numbers, or a NumPy array.
     """
     if not isinstance(x, Array):
         raise TypeError(

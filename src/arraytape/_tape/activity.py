@@ -1,11 +1,11 @@
 """Activity: masks of the elements of each cotangent on which the target of a gradient depends.
 
-A guarded pass (the rerun after a NaN, ``guard.py``) needs a mask for each cotangent.  An element is
-inactive if selections, such as ``where`` or indexing, left it out on each path to the target.  The mask
-is ALL, or an array that counts the paths of each element on which every selection took it.  The rule of
-an op that only selects, moves and adds elements is applied to the counts as to a cotangent.  The rule of
-any other op is probed: it runs on made-up values in place of the data in the record, with a cotangent
-that is 0 at inactive elements.  An element of the result that is 0 is inactive.
+A guarded pass (a second backward pass after a NaN, ``guard.py``) needs a mask for each cotangent.  An
+element is inactive if selections, such as ``where`` or indexing, left it out on each path to the
+target.  The mask is ALL, or an array that counts the paths of each element on which every selection took
+it.  The rule of an op that only selects, moves and adds elements is applied to the counts as to a
+cotangent.  The rule of any other op is probed: it runs on made-up values in place of the data in the
+record, with a cotangent that is 0 at inactive elements.  An element of the result that is 0 is inactive.
 """
 
 from __future__ import annotations
@@ -32,7 +32,11 @@ Masks: TypeAlias = "RawArray | str | tuple[RawArray | str | None, ...]"
 
 
 class ActivityData(RawData):
-    """The array operations that an ActivityPass applies to masks in place of cotangents."""
+    """The array operations that an ActivityPass applies to masks in place of cotangents.
+
+    A mask marks the elements of a cotangent on which the target depends.  An ActivityPass is a backward
+    pass that computes masks.
+    """
 
     def move_to(self, data: RawArray) -> None:
         if data is not ALL:
@@ -45,15 +49,22 @@ class ActivityData(RawData):
     ) -> Any:
         """Return the mask ``part``, summed over the axes along which an op broadcast its input.
 
+        An op may broadcast its input, such as a bias.  The mask of the result is then too large for the
+        input.  A mask counts, for each element of a cotangent, the paths to the target.
+
         The dtype stays, but the imaginary part is dropped if the input is real.
 
-        part : counts of paths.  shape, dtype : those of the input.  op : the op's name, for messages.
+        part : for each element, the number of paths to the target on which every selection took it.
+        shape, dtype : those of the input.  op : the op's name, for messages.
         """
         cut = is_complex(part) and not self.xp.isdtype(dtype, COMPLEX)
         return super().fit_contribution(part, shape, dtype if cut else part.dtype, op)
 
     def mask_of_ones(self, data: RawArray) -> Any:
-        """Return float64 ones in the shape of ``data``, or 1 + 1j in each element if data is complex."""
+        """Return float64 ones in the shape of ``data``, or 1 + 1j in each element if data is complex.
+
+        With this mask, all elements of ``data``, a cotangent, are active: the target depends on them.
+        """
         raw = raw_of(data)
         self.move_to(raw)
         ones = self.xp.ones(raw.shape, dtype=self.xp.float64, device=raw.device)
@@ -63,6 +74,7 @@ class ActivityData(RawData):
         """Return ``mask`` as a complex array if ``data`` is complex, else as float64; ALL unchanged.
 
         A complex mask marks real and imaginary parts separately: a view may read the real part alone.
+        ALL is the constant for a mask without inactive elements.
         """
         if mask is ALL or is_complex(mask) == is_complex(data):
             return mask
@@ -72,6 +84,9 @@ class ActivityData(RawData):
 
     def as_mask(self, counts: RawArray) -> Any:
         """Return a mask with 1 where ``counts``, numbers of paths, are not 0; ALL if no count is 0.
+
+        A count is the number of paths from an element to the target on which every selection took the
+        element.
 
         A pass calls this after each record, because the counts would overflow otherwise.
         """
@@ -84,6 +99,9 @@ class ActivityData(RawData):
 
     def as_counts(self, active: Any, g: Any) -> Any:
         """Return the mask ``active`` as an array; the mask ALL becomes ones in the shape of ``g``.
+
+        A rule that only selects, moves and adds elements is then applied to the array, which counts
+        paths.
 
         g : the cotangent of a record's result, to which the mask belongs.  For several results,
         ``active``, ``g`` and the return value are tuples.
@@ -113,7 +131,11 @@ class ActivityData(RawData):
     def generic_cotangent(self, active: Any, g: Any) -> Any:
         """Return made-up values in the shape of the cotangent ``g``, with 0 where the mask is 0.
 
-        active : the mask of g.  For several results, ``active``, ``g`` and the return value are tuples.
+        A rule is probed with them: where its result is 0, no active element of the cotangent has an
+        influence.
+
+        active : the mask of g, 0 at elements on which the target does not depend.  For several results,
+        ``active``, ``g`` and the return value are tuples.
         """
         if type(g) is tuple:
             pairs = zip(active, g, strict=True)
@@ -125,8 +147,8 @@ class ActivityData(RawData):
 class ActivityPass(BackwardPass):
     """A backward pass on masks in place of cotangents, which finds the inactive elements.
 
-    It accompanies a guarded pass, which sets contributions of inactive elements to 0.  An element is
-    inactive if selections left it out, so that the target does not depend on it.
+    It accompanies a guarded pass, which sets a rule's results to 0 at inactive elements.  An element is
+    inactive if selections (``where``, indexing) left it out, so that the target does not depend on it.
     """
 
     data: ActivityData
@@ -150,7 +172,10 @@ class ActivityPass(BackwardPass):
     ) -> None:
         """Give all inputs the mask ALL if a result has a mask, because users' rules never run on masks.
 
-        outs, value_ids : the ids of the results and inputs.  gradients : the user's rule, not called.
+        A mask marks elements on which the target depends; ALL marks each element.
+
+        outs, value_ids : the ids of the results and inputs of a call of a user's function.
+        gradients : the user's rule, not called.
         """
         held = [self.take_cotangent(out) for out in outs]
         if any(mask is not None for mask in held):
@@ -161,15 +186,16 @@ class ActivityPass(BackwardPass):
 class Probe(NamedTuple):
     """The results of a record's rules on two sets of made-up values in place of the kept data.
 
-    They show which elements of an input's contribution matter.  The cotangent is 0 at inactive elements,
-    so a result is 0 at elements that depend on no active element.  The two sets differ only where the
-    kept data is NaN or infinite (spoilt).  So the two results differ at the elements that depend on a
-    spoilt value.
+    A guarded pass (the rerun after a NaN) learns from them which elements of an input's contribution
+    matter.  The cotangent is 0 at inactive elements, so a result is 0 at elements that depend on no
+    active element.  The two sets differ only where the kept data is NaN or infinite (spoilt).  So the
+    two results differ at the elements that depend on a spoilt value.
 
     spoilt : dict of boolean arrays by the name of kept data, True at NaN and infinities.
     values : the first set of made-up values, by the name of the kept data.
     first, second : the results on each set.  An item for each rule is the sequence of its contributions:
     one, or one to each input if the rule is joint.
+    A contribution is what one rule adds to an input's cotangent.
     """
 
     spoilt: dict[str, Any]
@@ -185,7 +211,9 @@ def probe(
 
     Return None if a rule raises an error on such values.
 
+    plan : says what the record's items are.
     active : the mask of the cotangent ``g`` of the record's result; a tuple for several results.
+    record : the tape's entry for one call of an op.
     """
     xp = data.xp
     kept = {name: plan.kept_value(record, name) for name in plan.kept_data()}
@@ -210,5 +238,8 @@ def probe(
 
 
 def raw_of(data: RawOperand) -> Any:
-    """Return the raw data of an Array, or ``data`` itself if it is raw data."""
+    """Return the raw data of an Array, or ``data`` itself if it is raw data.
+
+    Masks are computed on raw data, also if the pass that they accompany runs on Arrays.
+    """
     return data._data if type(data) is Array else data

@@ -75,6 +75,8 @@ class Holes(Exception):
 def around_holes(sources: Nesting, ask: Callable[[list[Any]], list[Any]]) -> Nesting:
     """Call ``ask``, which computes gradients, with the list of those sources that are not None.
 
+    A user may pass a list with None for a parameter that a model lacks, such as a bias.
+
     Return its results in the nesting of ``sources``.  The gradient of None is None.
     """
     leaves = nest.leaves(sources)
@@ -85,7 +87,11 @@ def around_holes(sources: Nesting, ask: Callable[[list[Any]], list[Any]]) -> Nes
 def advice_on_last_exit(records: Sequence[Record]) -> Conversion | None:
     """Return clauses about the last conversion of a value to untracked data, as by ``float(x)``.
 
+    A user who passes such data as a target or source gets an error with these clauses.
+
     A message quotes the line of the conversion and the advice.  Return None if there was none.
+
+    records : the tape's records, of which those of conversions name the user's line.
     """
     from .._exits.messages import last_exit  # seldom needed, and slow to import
 
@@ -143,6 +149,7 @@ def seeds_of(
     """Return the cotangent of each target with which the pass begins: its output gradient, or ones.
 
     target, targets : the user's nesting of targets, and its leaves.
+    output_gradients : a nesting like ``target``, or None.
     broadcast : True if an output gradient may have a shape that broadcasts to that of its target.
     """
     if output_gradients is None:
@@ -157,7 +164,7 @@ def seeds_of(
 def filled_like(name: str, like: Array, shape: tuple[int, ...] | None = None) -> Array:
     """Return an Array of zeros or ones with the dtype and device of ``like``.
 
-    name : "zeros" or "ones".  shape : the shape; that of ``like`` if None.
+    name : the function to call, "zeros" or "ones".  shape : the shape; that of ``like`` if None.
     """
     storage = storage_of(peek(like))
     shape = like.shape if shape is None else shape
@@ -232,9 +239,10 @@ def as_seed(g: Operand, y: Array, index: int, broadcast: bool) -> Array:
 def broadcast_seed(g: Array, y: Array, index: int, allowed: bool) -> Array:
     """Return the output gradient g, broadcast to the shape of the target y.
 
-    Raise ValueError if g cannot be broadcast to it, or if ``allowed`` is False.
+    Raise ValueError if g cannot be broadcast to it, or if ``allowed`` is False and the shapes differ.
 
     index : the index of g in the list of output gradients, for messages.
+    allowed : True if g may have a shape that broadcasts to that of y.
     """
     xp: Any = namespace()
     lengths = zip(reversed(g.shape), reversed(y.shape), strict=False)

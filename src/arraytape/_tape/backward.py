@@ -44,7 +44,8 @@ Gradients = Callable[[Sequence[Array | None]], Sequence[Array | None]]
 class BackwardPass:
     """The state of one backward pass, and the methods that pass cotangents back through a record.
 
-    data : the operations on cotangents: RawData, or ArrayData if an outer recorder records the pass.
+    data : the operations on cotangents: RawData, or ArrayData if an outer recorder (a tape or
+    accumulator) records the pass.
     cotangents : dict by value id: the sum of the contributions to the value so far.
     borrowed : ids of cotangents whose memory may have other references, as after a rule that returned
     its cotangent unchanged.  Sums are formed in place in all other cotangents that own their memory.
@@ -65,7 +66,11 @@ class BackwardPass:
         self.lend_contribution(value_id, seed)
 
     def passes(self) -> list[BackwardPass]:
-        """Return the passes that run together: a guarded pass also has a pass of masks."""
+        """Return the passes that run together: a guarded pass also has a pass of masks.
+
+        A mask tells on which elements of a cotangent the target depends.  Both passes go through the
+        same records.
+        """
         return [self]
 
     # --- cotangents: added up until the loop reaches the record that made the value ------------------
@@ -84,7 +89,10 @@ class BackwardPass:
         return held
 
     def peek(self, value_id: int) -> Any:
-        """Return the sum of the contributions to a value so far, without removing it."""
+        """Return the sum of the contributions to a value so far, without removing it.
+
+        A contribution is what one rule adds to the cotangent of one input.
+        """
         held = self.cotangents.get(value_id)
         if held is not None and type(held) is not self.data.kind:
             self.data.move_to(held)
@@ -127,9 +135,10 @@ class BackwardPass:
         return held if owned else self.data.copy_data(held)
 
     def owned_sum(self, value_id: int) -> Any:
-        """Return a value's sum of contributions if it is a NumPy array that the pass owns; else None.
+        """Return a value's cotangent so far if it is a NumPy array that the pass owns; else None.
 
-        The caller may add to this array in place.
+        The caller may add to this array in place.  The cotangent is the sum of what the rules have
+        returned for the value.
         """
         held = self.cotangents.get(value_id)
         owned = type(held) is ndarray and held.base is None and value_id not in self.borrowed
@@ -137,6 +146,8 @@ class BackwardPass:
 
     def take_owned_sum(self, value_id: int) -> Any:
         """Remove and return a value's cotangent if it is a NumPy array that the caller may write to.
+
+        It is then the memory for a result, so that no new array is needed.
 
         If it is not, remove nothing and return None.
         """
@@ -148,13 +159,16 @@ class BackwardPass:
         return held
 
     def give_buffer(self, value_id: int, buffer: RawArray) -> None:
-        """Add ``buffer``, to whose memory nothing else refers, to a value's cotangent."""
+        """Add ``buffer``, to whose memory nothing else refers, to a value's cotangent.
+
+        A buffer is a sum of what rules returned; later results are added to it in place.
+        """
         self.borrowed.discard(value_id)
         held = self.cotangents.get(value_id)
         self.cotangents[value_id] = buffer if held is None else iadd(buffer, held)
 
     def add_contribution(self, value_id: int, contribution: RawArray) -> None:
-        """Add a contribution to a value's cotangent.
+        """Add a contribution, the result of one rule, to a value's cotangent.
 
         Nothing else may refer to the memory of the contribution, since later ones are added in place.
         """
@@ -173,6 +187,8 @@ class BackwardPass:
     def lend_contribution(self, value_id: int, contribution: Any) -> None:
         """Add a contribution, to whose memory other objects may refer, to a value's cotangent.
 
+        A contribution is the result of one rule for one of its inputs.
+
         A first contribution is marked as borrowed, so that later ones are not added to it in place.
         """
         if self.cotangents.get(value_id) is None:
@@ -189,6 +205,8 @@ class BackwardPass:
         """Pass the cotangents of a record's results back to its inputs, for a record of any kind.
 
         The rules run on the device of the first cotangent.
+
+        plan : the description of the record's items and rules.  record : the tape's entry for one call.
         """
         for value_id in results_of(record):
             held = self.cotangents.get(value_id)
@@ -207,6 +225,9 @@ class BackwardPass:
         """Pass the cotangents of an op's results back to its inputs, on data of any dtype and library.
 
         The fast loop in the function ``backward`` does the same for real data of one library.
+
+        plan : the description of the record's items and rules.
+        record : the tape's entry for the op's call.
         """
         if plan.reading is not None:
             self.add_part(plan.reading, plan, record)
@@ -218,6 +239,7 @@ class BackwardPass:
     def pull_rules(self, plan: Plan, g: ResultCotangents, record: Record) -> None:
         """Call the rules of a record, and add their results to the cotangents of the inputs.
 
+        plan : the description of the record's items and rules.
         g : the cotangent of the record's result, or a tuple of cotangents for several results.
         """
         record = self.data.lift(plan, record)
@@ -234,7 +256,11 @@ class BackwardPass:
     def add_part(self, reading: Pull, plan: Plan, record: Record) -> None:
         """Add the cotangent of ``x[key]``, the record's result, to the cotangent of x, at ``key``.
 
-        reading : the plan's Pull whose rule is a ``Reading``; the rule has the key.
+        The rule would make an array of zeros in the size of x.  Only the part at ``key`` is changed
+        instead.
+
+        reading : the call of the op's rule, a ``Reading``, as described in the plan; it finds the key in
+        the record.
         """
         value_id = record[reading.at]
         g = self.take_cotangent(record[1])
@@ -285,7 +311,10 @@ class BackwardPass:
 def is_shared(plan: Plan, part: RawArray, g: ResultCotangents) -> bool:
     """Return True if ``part``, a contribution to an input, may share memory with another object.
 
-    That is the cotangent g of the result, or another contribution of a joint rule.
+    The pass must not add to such memory in place.  The object is the cotangent g of the result, or
+    another contribution of a joint rule.
+
+    plan : describes the op's records and rules.
     """
     return part is g or bool(plan.op.joint) or plan.op.moves
 
@@ -293,7 +322,9 @@ def is_shared(plan: Plan, part: RawArray, g: ResultCotangents) -> bool:
 def contributions(plan: Plan, pull: Pull, record: Record, found: Any) -> list[tuple[int, Any]]:
     """Return the result of a rule as pairs (value id of an input, contribution to the input).
 
-    pull : the call of the rule.
+    plan : says what the record's items are.
+    pull : the description of the rule's call, with the position of the input's id in the record.
+    record : the tape's entry for one call of an op.
     found : the result of the rule.  A joint rule serves all inputs, and returns a list.
     """
     if plan.op.joint:

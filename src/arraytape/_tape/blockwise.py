@@ -39,7 +39,14 @@ LARGE = 2**18
 
 
 def backward_by_blocks(pass_: BackwardPass, records: list[Record]) -> None:
-    """Pass cotangents back as ``backward`` does, but by blocks through elementwise ops on large data."""
+    """Pass cotangents back through records, block by block for elementwise ops on large arrays.
+
+    A block fits into the processor's cache, so that the pass takes less time than ``backward``.  The
+    results are the same.
+
+    pass_ : the backward pass, with the cotangents of the targets.
+    records : the tape's records, in order.
+    """
     for record in reversed(records):
         if not pass_back_by_blocks(pass_, record):
             backward(pass_, [record], False)
@@ -72,7 +79,7 @@ def pass_back_by_blocks(pass_: BackwardPass, record: Record) -> bool:
 
 
 def order_pulls(pulls: Sequence[Pull], record: Record, g: HostArray) -> Sequence[Pull]:
-    """Return ``pulls``, the calls of an op's rules, in the order in which to run them.
+    """Return ``pulls``, descriptions of an op's rules, in the order in which to run them.
 
     Rules that return the cotangent g unchanged come last, since only the last rule may take over the
     memory of g.  If an input occurs twice, as in ``x * x``, the order stays: another order of the sum
@@ -91,6 +98,9 @@ def add_rule_result(
 ) -> None:
     """Call the rule of a Pull by blocks, and add its result to the cotangent of the rule's input.
 
+    A block is a run of elements that fits into the processor's cache.
+
+    pull : the description of the rule.  record : the tape's entry for one call of the op.
     g : the cotangent of the record's result.  owned : True if g may be overwritten with the result.
     """
     value_id = record[pull.at]
@@ -121,18 +131,28 @@ def add_rule_result(
 
 
 def layout_of_input(pull: Pull, record: Record, g: HostArray) -> tuple[Any, Any]:
-    """Return the shape and dtype of the input of a Pull's rule; g is the cotangent of the result."""
+    """Return the shape and dtype of the input to which a Pull's rule belongs.
+
+    pull : the description of one rule of an op.  record : the entry of the op's call on the tape.
+    g : the cotangent of the result, whose layout the input has unless the record says otherwise.
+    """
     return (g.shape, g.dtype) if pull.fit is None else (record[pull.fit[0]], record[pull.fit[1]])
 
 
 def changes_layout(pull: Pull, record: Record, g: HostArray) -> bool:
-    """Return True if a contribution in the layout of g must be summed or cast to fit the input."""
+    """Return True if a rule's result with the layout of g must be summed or cast to fit the input.
+
+    pull : the description of the rule.  record : the op's call.  g : the cotangent of the op's result.
+    """
     shape, dtype = layout_of_input(pull, record, g)
     return shape != g.shape or dtype is not g.dtype
 
 
 def fit_part(pass_: BackwardPass, pull: Pull, record: Record, part: HostArray | None) -> Any:
-    """Return ``part``, the result of a Pull's rule, summed and cast to its input's shape and dtype."""
+    """Return ``part``, the result of a Pull's rule, summed and cast to its input's shape and dtype.
+
+    pull : the description of one rule of an op.  record : the entry of the op's call on the tape.
+    """
     if part is None or not changes_layout(pull, record, part):
         return part
     return fit_to_input(
@@ -161,7 +181,10 @@ def contribution_of_constant(rule: Rule, g: HostArray, kept: Sequence[Any]) -> A
 
 
 def is_like(x: Any, g: HostArray) -> bool:
-    """Return True if kept data is an array of the cotangent's shape and dtype."""
+    """Return True if kept data is an array of the cotangent's shape and dtype.
+
+    The product of both then has that layout, too, and can be written into the memory of g.
+    """
     return type(x) is ndarray and x.shape == g.shape and x.dtype is g.dtype
 
 
@@ -193,7 +216,9 @@ class BlockwiseCall(NamedTuple):
     ) -> BlockwiseCall | None:
         """Return a BlockwiseCall; None if its results might differ from those on whole arrays.
 
-        g, kept, held : see ``BlockwiseCall``.  fit : the shape and dtype of the input.
+        g : the cotangent of the op's result.  kept : the rule's other arguments.
+        held : the sum of the contributions to the input so far, or None.
+        fit : the shape and dtype of the input.
         """
         shape, dtype = fit
         # A tuple may be the shape of the whole array, which a rule on blocks must not get.
@@ -220,6 +245,7 @@ class BlockwiseCall(NamedTuple):
         """Add a rule's result, computed by blocks, to the cotangent of an input, and return True.
 
         Return False, with nothing added, if the rule does not work by element.
+        value_id : the id of the input's value.
         memory : an array that may be overwritten with the result, or None for a new array.
         """
         given, held = pass_.cotangents.get(value_id), self.held
@@ -281,11 +307,17 @@ def has_axes(item: Any) -> bool:
 
 
 def is_contiguous_in(x: HostArray, order: Order) -> bool:
-    """Return True if an array is contiguous in this order, or repeats one element by strides of 0."""
+    """Return True if an array is contiguous in this order, or repeats one element by strides of 0.
+
+    Such arrays can be cut into blocks that are runs of elements.
+    """
     return bool(x.flags[order]) or not any(x.strides)
 
 
 def has_descending_strides(x: HostArray) -> bool:
-    """Return True if strides descend, so that NumPy returns results computed from x in C order."""
+    """Return True if strides descend, so that NumPy returns results computed from x in C order.
+
+    The result can then be written by blocks with the same memory layout as NumPy's own.
+    """
     steps = [step for step, n in zip(x.strides, x.shape, strict=True) if step and n > 1]
     return steps == sorted(steps, reverse=True)

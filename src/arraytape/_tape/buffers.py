@@ -24,9 +24,9 @@ SMALL = (int, float, complex, str, slice, type, type(None), type(Ellipsis), np.d
 def kept_bytes(records: Iterable[Any]) -> tuple[int, bool]:
     """Return the bytes of the buffers in the records, and True if the records keep no other data.
 
-    Each buffer counts once.  A view counts as its whole buffer, which the view keeps alive.  Values that
-    the rule of a ``custom_gradient`` or the function of a ``recompute_grad`` closes over are not
-    counted; then the second result is False.
+    Each buffer counts once.  A view counts as its whole buffer, which the view keeps alive.  The tables
+    of memory that users print need both.  Values that the rule of a ``custom_gradient`` or the function
+    of a ``recompute_grad`` closes over are not counted; then the second result is False.
     """
     buffers = Buffers()
     return buffers.count(records), buffers.complete
@@ -54,7 +54,10 @@ class Buffers:
         return sum(found.values())
 
     def new_in(self, records: Iterable[Any]) -> dict[int, int]:
-        """Return a dict from ``id()`` to bytes, of the buffers in records that are not counted yet."""
+        """Return a dict from ``id()`` to bytes, of the buffers in records that are not counted yet.
+
+        A memory limit asks this before the records are kept, so nothing is counted here.
+        """
         found: dict[int, int] = {}
         lists: set[int] = set()
         waiting = list(records)
@@ -81,6 +84,8 @@ class Buffers:
 def parts_of_record(item: Any) -> Sequence[Any] | None:
     """Return the objects that an item of a record holds, such as the items of a list.
 
+    The count of bytes goes through them, down to the arrays.
+
     Return None if the item is an array.
     """
     if isinstance(item, tuple | list):
@@ -96,7 +101,10 @@ def parts_of_record(item: Any) -> Sequence[Any] | None:
 
 
 def owner_of_memory(data: RawArray) -> Any:
-    """Return the array that owns the memory of data: the last ``base`` of NumPy's and CuPy's views."""
+    """Return the array that owns the memory of data: the last ``base`` of NumPy's and CuPy's views.
+
+    A view keeps the whole memory of that array alive, and counts as much.
+    """
     while (base := getattr(data, "base", None)) is not None and type(base) in STORAGES:
         data = base
     return data

@@ -26,8 +26,8 @@ def pass_back_on_raw_data(
 ) -> list[Record]:
     """Pass cotangents back on raw data through those last records whose ops nobody would record.
 
-    These are records that use no value that an outer recorder follows.  Return the other, earlier
-    records, through which the caller has to pass cotangents on Arrays.
+    These are records that use no value that an outer recorder (a tape or accumulator) follows.  Return
+    the other, earlier records, through which the caller has to pass cotangents on Arrays.
 
     pass_ : the pass on Arrays, which gets the cotangents.  seeds : the cotangents of the targets.
     """
@@ -51,14 +51,22 @@ def pass_back_on_raw_data(
 
 
 def cotangent_array(g: np.ndarray[Any, Any] | np.generic, borrowed: bool) -> Array:
-    """Return raw data as an Array; if ``borrowed``, a write to the Array copies the data first."""
+    """Return raw data, a cotangent, as an Array; if ``borrowed``, a write to the Array copies first.
+
+    A pass goes on with it on Arrays after its first steps on raw data.
+
+    borrowed : True if other objects may refer to the memory of g.
+    """
     if type(g) is not ndarray:
         return wrap(np.asarray(g), 0, SCALAR)
     return wrap(g, 0, KEPT if borrowed else 0)
 
 
 def is_unfollowed_numpy(seed: Array) -> bool:
-    """Return True if a seed is NumPy data that no recorder may follow."""
+    """Return True if a seed is NumPy data that no recorder may follow.
+
+    The first steps of the pass then run on raw data, as no recorder (a tape, say) would record them.
+    """
     return type(seed) is Array and seed._value_id == 0 and type(seed._data) is ndarray
 
 
@@ -67,6 +75,8 @@ def uses_only_constants(record: Record, around: Sequence[Recorder]) -> bool:
 
     Such data are constants to the recorders.  Return False also for a record that the fast loop of
     ``backward`` cannot process, such as a call of a user's function.
+
+    around : the recorders (tapes and accumulators) that would record the backward pass.
     """
     if STEPS[record[0]] is None:
         return False

@@ -17,14 +17,22 @@ from .packing import unpack_record
 
 
 def has_cusp(plan: Plan | Structural, record: Record) -> bool:
-    """Return True if a record's op may have a cusp at the recorded values."""
+    """Return True if a record's op may have a cusp at the recorded values.
+
+    At a cusp the first derivative is finite and the second infinite, as for x ** 1.5 at 0.
+
+    plan : says what the record's items are.  record : the tape's entry for one call of an op.
+    """
     if isinstance(plan, Plan):
         return evaluate_flag(plan.op.cusped, plan, record)
     return bool(getattr(record[-1], "cusped", False))
 
 
 def selects(plan: Plan, record: Record) -> bool:
-    """Return True if the rules of a record's op only select, move and add elements (``Op.selects``)."""
+    """Return True if the rules of a record's op only select, move and add elements, as indexing does.
+
+    plan : says what the record's items are.  record : the tape's entry for one call of an op.
+    """
     return evaluate_flag(plan.op.selects, plan, record)
 
 
@@ -33,6 +41,7 @@ def evaluate_flag(flag: Cusped, plan: Plan, record: Record) -> bool:
 
     flag : the attribute: a bool, or a function that returns a bool.  Its argument is a function from the
     name of an input or parameter to the kept value, or to None if the record does not keep the value.
+    plan : says what the record's items are.  record : the tape's entry for one call of an op.
     """
     if not callable(flag):
         return flag
@@ -45,6 +54,8 @@ def evaluate_flag(flag: Cusped, plan: Plan, record: Record) -> bool:
 
 def hides_a_cusp(records: Iterable[Record]) -> bool:
     """Return True if a selection, such as ``where``, may hide a cusp, so that the pass must be guarded.
+
+    At a cusp the first derivative is finite and the second infinite, as for x ** 1.5 at 0.
 
     This is so if the selection depends on the result of an op with a cusp.  Return True also if a user's
     function depends on such a result, since it may select elements. Return True also for a factorisation

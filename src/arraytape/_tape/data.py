@@ -33,7 +33,9 @@ SMALL = 4096  # elements up to which a sum in a new Array is faster than a write
 
 
 class RawData:
-    """The operations of a backward pass on cotangents that are raw data; for Arrays, see ``ArrayData``.
+    """The operations of a backward pass on cotangents that are raw data, such as NumPy arrays.
+
+    ``ArrayData`` has the same methods for a pass on Arrays, which outer tapes record.
 
     storage, kind, xp : the functions for the array library of the cotangent in use, its type of raw data
     (``numpy.ndarray``, say), and its namespace.
@@ -51,14 +53,18 @@ class RawData:
 
     # --- where data lies ------------------------------------------------------------------------
     def on_device_of(self, held: RawArray) -> AbstractContextManager[Any]:
-        """Return a context in which operators on raw data run on the device of ``held``, a cotangent."""
+        """Return a ``with`` block in which operators on raw data run on the device of ``held``.
+
+        held : a cotangent, such as an array of CuPy on the second GPU.
+        """
         return storage_of(held).at(held)
 
     def move_to(self, data: RawArray) -> None:
         """Compute with the functions for the array library of ``data`` from here on.
 
-        A tape may hold values of several libraries, each with its storage.  Keep the present storage if
-        it handles mixtures of libraries and that of ``data`` does not.
+        A tape may hold values of several libraries, each with its storage (the functions for its
+        arrays).  Keep the present storage if it handles mixtures of libraries and that of ``data`` does
+        not.
         """
         if type(data) is self.storage.kind:
             return
@@ -68,7 +74,10 @@ class RawData:
             self.kind, self.xp = storage.kind, storage.xp
 
     def owns_memory(self, held: RawArray) -> bool:
-        """Return True if a cotangent owns its memory, so that a sum may be formed in place."""
+        """Return True if a cotangent owns its memory, so that a sum may be formed in place.
+
+        held : the cotangent.
+        """
         return held.base is None if type(held) is np.ndarray else storage_of(held).owns(held)
 
     sums_in = owns_memory  # True if ``held += contribution`` is allowed and faster than a new sum
@@ -78,11 +87,14 @@ class RawData:
         return self.xp.asarray(data, copy=True)
 
     def in_place(self, data: RawArray) -> bool:
-        """Return True if elements of ``data`` can be overwritten."""
+        """Return True if ``data`` can be overwritten in place; else ``put`` copies it."""
         return storage_of(data).in_place(data)
 
     def put(self, data: RawArray, key: Index, value: RawOperand) -> Any:
-        """Return data after ``data[key] = value``, perhaps in place."""
+        """Return the cotangent ``data`` after ``data[key] = value``, perhaps in place.
+
+        Transposes of views write a part back into the whole by it.
+        """
         return storage_of(data).put(data, key, value)
 
     def take_written(self, data: RawArray, key: Index, lost: RawArray) -> Any:
@@ -97,23 +109,32 @@ class RawData:
     def adds_at(self, key: Index, g: RawArray) -> bool:
         """Return True if ``add_at_key`` costs only time for the part of the data at ``key``.
 
-        Return False if it would process all of the data; then it has no advantage over the rule.
+        The backward pass of ``x[key]`` adds g, the cotangent of the part, to that of x.
+
+        Return False if it would process all of the data; then it has no advantage over the op's rule,
+        which makes a large array.
         """
         return True
 
     def add_at_key(self, data: RawArray, key: Index, g: RawArray) -> Any:
         """Return data after ``data[key] += g``, perhaps in place.
 
-        An element that the key names twice gets both contributions, unlike in NumPy.
+        An element that the key names twice gets both additions, unlike in NumPy.
         """
         return storage_of(data).add_at(data, key, g)
 
     def shares(self, part: RawArray, whole: RawArray) -> bool:
-        """Return True if ``part`` shares memory with ``whole``, so that a write to one changes both."""
+        """Return True if ``part`` shares memory with ``whole``, so that a write to one changes both.
+
+        A pass must not add to such a part, what a rule returned for an input, in place.
+        """
         return storage_of(part).shares(part, whole)
 
     def part_at_path(self, g: RawArray, path: Path) -> Any:
-        """Return the part of the cotangent g of an Array that belongs to the view with this path."""
+        """Return the part of the cotangent g of an Array that belongs to the view with this path.
+
+        path : the steps, such as indexing and transposing, from the Array to the view.
+        """
         self.move_to(g)
         return walk_path(g, path, self.xp)
 
@@ -138,15 +159,25 @@ class RawData:
         return wrap(g)
 
     def of_raw(self, data: RawArray) -> Any:
-        """Return raw data in the type on which this pass computes: unchanged, or as an Array."""
+        """Return raw data in the type on which this pass computes: unchanged, or as an Array.
+
+        Constants that a pass makes, such as zeros, enter its computation so.
+        """
         return data
 
     def lift(self, plan: Any, record: Record) -> Record:
-        """Return the record as rules need it: unchanged here, with Arrays as data in ``ArrayData``."""
+        """Return the record as rules need it: unchanged here, with Arrays as data in ``ArrayData``.
+
+        Outer tapes then record what the rules compute.
+
+        plan : says what the record's items are.  record : the tape's entry for one call of an op.
+        """
         return record
 
     def widen_buffer(self, buffer: RawArray, g: RawArray) -> Any:
         """Return the buffer, repeated along the hidden axes (of vmap) that only g has.
+
+        A buffer is the sum of contributions to a cotangent.  A hidden axis holds the examples of a vmap.
 
         The caller can then add g to it in place.
         """
@@ -156,7 +187,9 @@ class RawData:
     def fit_contribution(
         self, part: RawArray, shape: tuple[int, ...], dtype: np.dtype[Any], op: str = "an op"
     ) -> Any:
-        """Return ``part``, a contribution, summed over broadcast axes and cast to the input's dtype.
+        """Return ``part``, a rule's result, summed over broadcast axes and cast to the input's dtype.
+
+        The op may have broadcast its input, such as a bias.
 
         shape, dtype : those of the input.  op : the name of the op, for messages.
         """
@@ -178,9 +211,12 @@ class RawData:
         return part
 
     def call_rule(self, plan: Plan, pull: Pull, g: ResultCotangents, record: Record) -> Any:
-        """Return the result of a Pull's rule on the cotangent g and the record's kept values.
+        """Return the result of one rule of an op on the cotangent g and the record's kept values.
 
         For complex data the rule of an elementwise op gets and returns conjugates.
+
+        plan : says what the record's items are.
+        pull : the description of the rule's call, which says where in the record its arguments are.
         """
         xp = self.xp
         arguments = [record[place] if place else xp for place in pull.asks]
@@ -192,11 +228,13 @@ class RawData:
         return found
 
     def apply(self, plan: Plan, pull: Pull, g: ResultCotangents, record: Record) -> Any:
-        """Call the rule of a Pull, and return its contribution in the shape and dtype of the input.
+        """Call a rule, and return its result in the shape and dtype of the input to which it belongs.
 
-        For a joint rule return the list of the contributions to all inputs.
+        A joint rule serves all inputs: return the list of its results, one for each.
 
+        plan : says what the record's items are.  pull : the description of the rule's call.
         g : the cotangent of the record's result, or a tuple of cotangents for several results.
+        record : the tape's entry for one call of an op.
         """
         if plan.op.checked:
             # A kept value may have a hidden axis of a vmap that has ended.  REPLAY permits its use.
@@ -215,6 +253,9 @@ class RawData:
         """Return the result of a user's rule in the type on which this pass computes.
 
         That is raw data here, and an Array in ``ArrayData``.  Raise TypeError if the result is neither.
+
+        part : the result of the rule for one input.
+        op : the name of the user's function, for the message.
         """
         if isinstance(part, list | tuple):
             return [self.of_users_rule(one, op) for one in part]
@@ -232,7 +273,9 @@ class RawData:
     ) -> list[Any]:
         """Return a joint rule's contributions to all inputs, each in its input's shape and dtype.
 
+        plan : says what the record's items are.
         parts : the result of the rule, one contribution or None for each input.
+        record : the tape's entry for one call of an op.
         """
         given: list[Any] = list(parts) if isinstance(parts, list | tuple) else [parts]
         inputs = inputs_of(record)
@@ -252,7 +295,11 @@ class RawData:
 def of_followed(part: RawArray | Lazy | None, i: int, plan: Plan) -> Any:
     """Return the contribution of a joint rule to input number i; compute it now if it is ``Lazy``.
 
+    A joint rule serves all inputs at once.  A contribution is what it adds to an input's cotangent.
     Return None for a Lazy contribution to an input that no tape follows.
+
+    part : the contribution, a Lazy function that computes it, or None.
+    plan : says which inputs tapes follow.
     """
     if type(part) is not Lazy:
         return part
@@ -262,7 +309,8 @@ def of_followed(part: RawArray | Lazy | None, i: int, plan: Plan) -> Any:
 class ArrayData(RawData):
     """The operations of a backward pass on cotangents that are Arrays.
 
-    Outer recorders then record the ops of the rules, so that a gradient can be differentiated again.
+    Outer recorders (tapes or accumulators) then record the ops of the rules, so that a gradient can be
+    differentiated again.
     """
 
     recorded = True
@@ -328,9 +376,12 @@ class ArrayData(RawData):
         return super().array_of(data)
 
     def lift(self, plan: Any, record: Record) -> Any:
-        """Return the record as a list in which Arrays replace kept data.
+        """Return the record as a list in which Arrays replace the data that the record keeps.
 
-        The Arrays have the ids of the recorded values, so outer recorders record the ops on them.
+        The Arrays have the ids of the recorded values, so outer recorders (tapes or accumulators) record
+        the ops on them.
+
+        plan : says what the record's items are.  record : the tape's entry for one call of an op.
         """
         if not (plan.lifts or plan.saved):
             return record

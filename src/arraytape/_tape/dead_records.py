@@ -43,6 +43,8 @@ GONE: Record = (Structural("gone", lambda at, record: None, lambda at, record: [
 class DeadRecordCollector:
     """The object that frees dead records while a recording that watches a large array goes on.
 
+    A record is dead if nothing refers to the value that it made, so that no gradient can depend on it.
+
     Its method ``collect_and_record`` serves as the ``record`` of the recording.
 
     checked : the number of leading records that are older than the collector, or already checked.
@@ -57,7 +59,10 @@ class DeadRecordCollector:
         self.young, self.old, self.full = 0, 0, YOUNG
 
     def collect_and_record(self, record: Record) -> None:
-        """Append a record; free dead records each time that ``YOUNG`` bytes were recorded."""
+        """Append a record; free dead records each time that ``YOUNG`` bytes were recorded.
+
+        A record is dead if nothing refers to its results any more.  It keeps memory for no use.
+        """
         recording = self.recording()
         if recording is None:  # the tape was freed, so that nothing needs the record
             return
@@ -71,6 +76,8 @@ class DeadRecordCollector:
 
     def collect_dead(self, recording: Recording) -> None:
         """Free the dead records among those added since the last call.
+
+        A record is dead if nothing refers to its results, so that no gradient can depend on it.
 
         Check all records instead if they keep at least ``full`` bytes together.
         """
@@ -110,6 +117,8 @@ def is_dead(record: Record, known: set[int]) -> bool:
     """Return True if only the record, and the set of ids that the tape follows, refer to its result ids.
 
     Then no Array and no other record uses the results.
+
+    known : the set of ids.
     """
     ids, places = (record[1], range(len(record[1]))) if type(record[1]) is tuple else (record, (1,))
     # No local variable may hold an id here: it would count as a reference.
@@ -117,5 +126,8 @@ def is_dead(record: Record, known: set[int]) -> bool:
 
 
 def bytes_in(record: Record) -> int:
-    """Return the bytes of the NumPy arrays in a record; an array in two records counts twice."""
+    """Return the bytes of the NumPy arrays in a record; an array in two records counts twice.
+
+    The collector counts these bytes to decide when to search for dead records.
+    """
     return sum([item.nbytes for item in record if type(item) is ndarray])

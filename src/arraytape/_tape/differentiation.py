@@ -131,10 +131,11 @@ class Differentiation:
             self.lacks = LostParts(recording.records, recording.journal, value_ids, self.starts)
 
     def locate_source(self, x: Array, unwatched: dict[int, int]) -> GradientPlace:
-        """Return an entry of ``places``, the pair (value id, ()), for a source x that is not watched.
+        """Return where a pass finds the gradient of a source x that is not watched: (value id, ()).
 
         A value without an id gets a new id, and ``unwatched`` maps ``id(x)`` to the new id.  So x gets
-        the same id if it is given twice, or is the target, too.
+        the same id if it is given twice, or is the target, too.  The second item is the path to a view,
+        empty here.
         """
         value_id = self.recording.value_id_of(x)
         if not value_id:
@@ -149,7 +150,8 @@ class Differentiation:
 
         seeds : the cotangent of each target.
         picks : True if the seeds select some elements of the targets, and are 0 at all others.
-        guard : True if a NaN starts the guarded rerun.
+        guard : True if a NaN starts the guarded rerun, in which elements that a selection left out
+        contribute 0.
         last : True if a one-shot tape needs its records for nothing else, and the pass may free them.
         """
         first = seeds[0]._data
@@ -171,7 +173,9 @@ class Differentiation:
 
         Return the gradient of each source.
 
+        storage : the functions for the array library of the data.
         recorded : True if an outer recorder is to record the pass, which then computes on Arrays.
+        seeds : the cotangent of each target.
         picks : True if the seeds are 0 at some elements of the targets, which are left out.
         guard : True to run a guarded pass, which corrects NaN, if a gradient holds a NaN.
         last : True if the pass may free the tape's records.
@@ -191,7 +195,11 @@ class Differentiation:
         return found
 
     def run_guarded(self, data: RawData, seeds: Sequence[Array], picks: bool) -> list[Any]:
-        """Return the gradients of a guarded pass, in which unselected elements contribute 0."""
+        """Return the gradients of a pass in which elements that a selection left out contribute 0.
+
+        data : the operations on cotangents.  seeds : the cotangent of each target.
+        picks : True if the seeds are 0 at elements that are to count as left out.
+        """
         pass_ = GuardedPass(data, self.recording.known)
         pass_.picks = picks
         return self.gradients_through(pass_, seeds)
@@ -199,13 +207,23 @@ class Differentiation:
     def run_checked(
         self, data: RawData, seeds: Sequence[Array], picks: bool, guard: bool
     ) -> list[Any]:
-        """Return the gradients of a pass that raises at the first NaN of a rule (``check_numerics``)."""
+        """Return the gradients of a pass that raises at the first NaN of a rule (``check_numerics``).
+
+        data : the operations on cotangents.  seeds : the cotangent of each target.
+        picks : True if the seeds are 0 at elements of the targets that are left out.
+        guard : True for a pass in which elements that a selection left out contribute 0.
+        """
         pass_ = self.recording.numerics.pass_of(data, self.recording.known, guard)
         pass_.picks = picks
         return self.gradients_through(pass_, seeds)
 
     def gradients_through(self, pass_: BackwardPass, seeds: Sequence[Array]) -> list[Any]:
-        """Run ``pass_`` through the tape's records by the loop that they need; return the gradients."""
+        """Run ``pass_`` through the tape's records by the loop that they need; return the gradients.
+
+        Large arrays need the loop by blocks; profiles, hooks and packed data need one step at a time.
+
+        pass_ : a plain, guarded or checking backward pass.  seeds : the cotangent of each target.
+        """
         self.seed(pass_, seeds)
         if self.recording.needs_stepwise():
             stepwise_backward(pass_, self.recording)
@@ -228,6 +246,8 @@ class Differentiation:
 
         A pass frees the cotangent of each value when it comes to the record that made the value, unless
         the value is in ``wanted``.  No record made a watched value, so its cotangent is kept anyway.
+
+        seeds : the cotangent of each target, with which the pass begins.
         """
         value_ids, known = {value_id for value_id, _ in self.places}, self.recording.known
         pass_.wanted = value_ids - self.recording.leaves
@@ -252,7 +272,14 @@ class Differentiation:
         return recording.leaves.isdisjoint(self.starts) and not needs_care(seeds)
 
     def run_and_release(self, data: RawData, seeds: Sequence[Array], guard: bool) -> list[Any]:
-        """Return the gradients of a pass that removes records from the tape as it goes."""
+        """Return the gradients of a pass that removes records from the tape as it goes.
+
+        A one-shot tape needs them no longer, and memory is freed early.
+
+        data : the operations on cotangents.  seeds : the cotangent of each target.
+        guard : True if a NaN makes a guarded pass repeat the rest, in which elements that a selection
+        left out contribute 0.
+        """
         pass_ = BackwardPass(data, self.recording.known)
         self.seed(pass_, seeds)
         releasing = ReleasingPass(pass_, self.recording, [value_id for value_id, _ in self.places])
@@ -284,7 +311,8 @@ class Differentiation:
 
         Copy a cotangent that is a seed, a view, or the gradient of another source.
 
-        value_id, path : the entry of the source in ``places``.
+        value_id : the id of the value whose cotangent is the gradient.
+        path : the steps from that value to the source, a view; () if it is no view.
         """
         g, data, borrowed = pass_.cotangents.get(value_id), pass_.data, pass_.borrowed
         if g is None:
@@ -330,6 +358,8 @@ class Differentiation:
 
         If another tape is later asked for a derivative through such a gradient, the result is None, and
         the warning can name the line at which the gradient was computed.
+
+        found : the gradient of each source, or None.
         """
         results = [g for g in found if isinstance(g, Array) and not g._value_id]
         if results:
@@ -340,8 +370,13 @@ class Differentiation:
     def report_lacks(self, lacks: LostParts, found: Sequence[Any]) -> None:
         """Warn or raise, as the tape's parameter ``exits`` says, if gradients may be incomplete.
 
+        Such data is the result of ``float(x)`` or ``np.asarray(x)``, say: no tape follows it.
+
         A gradient may be incomplete if a value computed from its source was converted to untracked data,
         and a later op used a constant that may come from this data.
+
+        lacks : finds the gradients that may be incomplete.
+        found : the gradient of each source, or None.
         """
         recording, mode = self.recording, mode_of(self.recording.exits)
         absent = {
@@ -357,6 +392,8 @@ class Differentiation:
 
         A mistake is, for example, a source that was never watched.  Skip sources of values that were
         converted to untracked data: ``report_lacks`` reports these.
+
+        found : the gradient of each source, or None.
         """
         left = self.lacks.converted_sources() if self.lacks else ()
         rows = zip(self.asked, found, self.places, strict=True)

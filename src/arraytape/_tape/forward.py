@@ -46,10 +46,11 @@ class ForwardPass(BaseRecorder):
 
     tangents : mapping from value ids to tangents.
     missing : dict from the ids of values that depend on an op without a rule to the MissingRule error.
-    undefined : a phrase for each factorisation whose rule made a tangent NaN (``note_undefined``).
-    known : ids of the values that depend on the primals.  followed : this set, or empty while the
-    accumulator is not active.
-    journal : the Journal of constants that enter ops; None until a value is converted to untracked data.
+    undefined : a phrase for each matrix factorisation whose rule made a tangent NaN, for a warning.
+    known : ids of the values that depend on the primals.
+    followed : this set, or empty while the accumulator is not active.
+    journal : the list of constants that enter ops and may come from a converted value; None until a
+    value is converted to untracked data.
     after : list of the records since that conversion, without their kept values.
     tail : the records since the first undefined tangent, for reverse mode (KeptTail); None before.
     """
@@ -67,7 +68,10 @@ class ForwardPass(BaseRecorder):
 
     # --- recording ------------------------------------------------------------------------------
     def begin_forward(self) -> None:
-        """Put the recorder on the stack, at the beginning of the accumulator's block."""
+        """Put the recorder on the stack, at the beginning of the accumulator's block.
+
+        Ops report their records to the recorders (tapes and accumulators) on it.
+        """
         try:
             self.frames.append(id(innermost_outside_frame()))
             self.followed = self.known
@@ -82,7 +86,7 @@ class ForwardPass(BaseRecorder):
         remove_recorder(self)
 
     def watch_primal(self, x: Array, t: Array) -> None:
-        """Follow the primal x, with the tangent t."""
+        """Follow the primal x, with the tangent t, so that ops compute tangents of its dependents."""
         xp: Any = namespace()
         root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
         value_id = root._ensure_id()
@@ -95,7 +99,10 @@ class ForwardPass(BaseRecorder):
         self.known.add(value_id)
 
     def record(self, record: Record) -> None:
-        """Compute the tangents of a record's results from those of its inputs."""
+        """Compute the tangents of a record's results from those of its inputs.
+
+        Ops call this function for each call on a value that depends on the primals.
+        """
         plan = PLANS[record[0]]
         if self.journal is not None:
             self.journal.note_constants(record, len(self.after), depth=2)
@@ -113,10 +120,12 @@ class ForwardPass(BaseRecorder):
         quietly(self.push_record, plan, record)
 
     def push_record(self, plan: Plan | Structural, record: Record) -> None:
-        """Compute and store the tangents of a record's results, in ops that only outer recorders record.
+        """Compute and store the tangents of a record's results, in ops that only outer tapes record.
 
         The stack of recorders need not be restored: ``quietly`` calls this method in a new
         ``contextvars`` context.
+
+        plan : says what the record's items are.  record : the tape's entry for one call of an op.
         """
         self.leave_stack()
         found = plan.push_tangents(self, record)
@@ -127,10 +136,10 @@ class ForwardPass(BaseRecorder):
                 self.tangents[value_id] = tangent
 
     def leave_stack(self) -> None:
-        """Remove this recorder, and those entered after it, from the stack; outer recorders stay.
+        """Remove this recorder, and those entered after it, from the stack of this thread's recorders.
 
-        So only outer recorders record the computation of tangents.  The caller runs inside ``quietly``,
-        which restores the stack.
+        The outer recorders (tapes and accumulators) stay, so that only they record the computation of
+        tangents.  The caller runs inside ``quietly``, which restores the stack.
         """
         around = recorders()
         if self in around:
@@ -141,7 +150,10 @@ class ForwardPass(BaseRecorder):
         """Note in the journal an untracked conversion, or the constants that a user's function used.
 
         The ops inside a user's function are not recorded one by one, so the function reports their
-        constants (``ENTERED``).  The journal begins with the first conversion.
+        constants (``ENTERED``).  The journal, which lists constants that may come from a converted
+        value, begins with the first conversion.
+
+        plan, record : the kind of the event, and its ids and data.
         """
         if plan is LEFT:
             if self.journal is None:
@@ -157,9 +169,9 @@ class ForwardPass(BaseRecorder):
         """Warn of an undefined (NaN) derivative; warn or raise if a derivative may be incomplete.
 
         It may be incomplete if a value was converted to untracked data.
-        y, found : the target and its derivative, or None.  mode : "warn", "raise" or "ignore", as for
-        the parameter ``exits``.  doubts : a list that collects the findings, or None to report them at
-        once.
+        y, found : the target and its derivative, or None.
+        mode : "warn", "raise" or "ignore", as for the parameter ``exits``.
+        doubts : a list that collects the findings, or None to report them at once.
         """
         if self.undefined:
             warn_of_undefined(self.undefined, (found,))
@@ -175,7 +187,13 @@ class ForwardPass(BaseRecorder):
 
     # --- tangents ---------------------------------------------------------------------------------
     def tangents_of_op(self, plan: Plan, record: Record) -> list[Array | None]:
-        """Return the tangent of each result of an op, by one of the three ways of this module."""
+        """Return the tangent of each result of an op, from the tangents of its inputs.
+
+        An elementwise op's rules map tangents, and a linear op is applied to the tangent.  For any other
+        op the VJP is transposed.
+
+        plan : says what the record's items are.  record : the tape's entry for one call of the op.
+        """
         op = plan.op
         if not any(value_id in self.tangents for value_id in inputs_of(record)):
             # The inputs are followed but have no tangent: integers, such as indices from another op.
@@ -195,7 +213,9 @@ class ForwardPass(BaseRecorder):
     ) -> Array | None:
         """Return the tangent of an elementwise op: the sum of its rules' results on input tangents.
 
-        lifted : the record with Arrays in place of raw data.
+        plan : says what the record's items are.  record : the tape's entry for one call of an op.
+        lifted : the record with Arrays in place of raw data, so that outer tapes record the rules.
+        data : the operations on Arrays.
         """
         total: Any = None
         # False if the sum may share memory with another Array, such as one that a user's rule keeps.
@@ -214,7 +234,8 @@ class ForwardPass(BaseRecorder):
 
         The op runs once for each input with a tangent, on the tangent in place of that input.
 
-        record : the record with Arrays in place of raw data.
+        plan : says what the record's items are.
+        record : the op's call, with Arrays in place of raw data.
         """
         op = plan.op
         assert op.public is not None
@@ -233,7 +254,7 @@ class ForwardPass(BaseRecorder):
         return found
 
     def some_tangent(self, record: Record) -> Array:
-        """Return the first tangent of a record's inputs, for its device and array library."""
+        """Return the first tangent of a record's inputs, to make zeros on its device, by its library."""
         return next(
             self.tangents[value_id] for value_id in inputs_of(record) if value_id in self.tangents
         )
@@ -241,6 +262,7 @@ class ForwardPass(BaseRecorder):
     def lay_out_tangent(self, plan: Plan, record: Record, tangent: Array, new: bool) -> Array:
         """Return a tangent in the shape and dtype of the record's result, in memory of its own.
 
+        plan : says what the record's items are.  record : the tape's entry for one call of an op.
         new : False if another Array may share the data of ``tangent``.  Views are copied in any case.
         """
         xp: Any = namespace()
@@ -255,7 +277,10 @@ class ForwardPass(BaseRecorder):
         return found
 
     def tangent_of_linear_op(self, plan: Plan, record: Record) -> Array:
-        """Return the tangent of a linear op: the op applied to the input's tangent."""
+        """Return the tangent of a linear op: the op applied to the input's tangent.
+
+        plan : says what the record's items are.  record : the tape's entry for one call of the op.
+        """
         op, xp = plan.op, namespace()
         assert op.public is not None
         parameters = plan.kept_parameters(record)
@@ -281,6 +306,9 @@ class ForwardPass(BaseRecorder):
     ) -> list[Array | None]:
         """Return the tangents of an op's results, computed by the transpose of its VJP.
 
+        The VJP is linear in the cotangents.  Its derivative with respect to them is thus the JVP.
+
+        plan : says what the record's items are.  record : the tape's entry for one call of an op.
         lifted : the record with Arrays in place of raw data.  data : the operations on Arrays.
         """
         op, xp = plan.op, data.xp
@@ -344,7 +372,10 @@ class ForwardPass(BaseRecorder):
         return self.tangents.get(value_id)
 
     def tangent_part(self, tangent: Array, path: Path) -> Array:
-        """Return a copy of the part of a tangent that belongs to the view with this path."""
+        """Return a copy of the part of a tangent that belongs to the view with this path.
+
+        path : the steps, such as indexing and transposing, from the whole Array to the view.
+        """
         found: Array = namespace().asarray(walk_path(tangent, path, namespace()), copy=True)
         return found
 
@@ -359,7 +390,9 @@ class ForwardPass(BaseRecorder):
         If an op of the VJP has no derivative, return a list of None, and keep the error until a
         derivative needs one of these tangents.
 
-        outs : ids of the results.  cotangents, pull_back : see ``transpose_rule``.
+        outs : ids of the results.  cotangents : one of each result; their values do not matter.
+        pull_back : the user's VJP as a function without parameters: it applies the VJP to
+        ``cotangents``, and returns pairs (id of an input, contribution to its cotangent).
         """
         try:
             return self.transpose_rule(cotangents, pull_back)
@@ -370,7 +403,9 @@ class ForwardPass(BaseRecorder):
     def rerun(
         self, outs: Sequence[int], records: Sequence[Record], names: Sequence[int]
     ) -> list[Array | None]:
-        """Return the tangents of the results of a ``recompute_grad`` function, which has run again.
+        """Return the tangents of the results of a ``recompute_grad`` function.
+
+        The function has run a second time, because its first run left no records.
 
         outs : value ids of the results of the first run.  records : the records of the second run.
         names : value ids of the same results in the second run.
@@ -389,8 +424,8 @@ class ForwardPass(BaseRecorder):
     def defined_tangent(self, y: Array, value_id: int) -> Array | None:
         """Return the tangent of y, whose value has this id; if it is NaN, try to compute it anew.
 
-        The NaN may stem from a factorisation with coinciding eigenvalues.  Reverse mode can then have a
-        limit (``reverse_tangents.py``).
+        The NaN may stem from a factorisation with coinciding eigenvalues.  Where reverse mode has a
+        finite limit of the derivative, it is used.
         """
         tangent = self.tangents.get(value_id)
         if tangent is not None and self.tail is not None and is_nan(tangent):
@@ -402,7 +437,11 @@ class ForwardPass(BaseRecorder):
     def reverse_tangent(self, y: Array, value_id: int) -> Array | None:
         """Return the tangent of y, computed by reverse mode; None if it has none, or is not defined.
 
-        Only outer recorders record the ops.
+        Reverse mode can compute limits where eigenvalues coincide; forward mode has NaN there.
+
+        Only outer recorders (tapes or accumulators) record the ops.
+
+        value_id : the id of the value of y.
         """
         assert self.tail is not None
         self.leave_stack()
@@ -418,7 +457,7 @@ class ForwardPass(BaseRecorder):
         """Return the tangent of a target; None if it does not depend on the primals.
 
         The result is a new Array with the tangent's data, not a copy.  A copy would be an op.  An outer
-        recorder that has stopped by now would not record the op, and so would not follow the copy.
+        tape that has stopped by now would not record the op, and so would not follow the copy.
         """
         value_id, _ = current(y)
         if value_id in self.missing:
@@ -440,7 +479,11 @@ class ForwardPass(BaseRecorder):
 def without_kept(plan: Plan | Structural, record: Record) -> Record:
     """Return a record without its kept values: plan number, result ids and input ids.
 
+    A pass keeps such short records to find out later which values depend on a converted one.
+
     A LEFT record, which marks the conversion of a value to untracked data, is returned unchanged.
+
+    plan : says what the record's items are.
     """
     if plan is LEFT:
         return record

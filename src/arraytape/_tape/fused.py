@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class Sum(NamedTuple):
     """The description of one result of a kernel: the sum of all contributions to one input.
 
-    value_id : the id of the input.  pulls : indices in the plan's ``pulls`` of the rules to call.
+    value_id : the id of the input.
+    pulls : the rules to call, as indices in the op's list of rules (``Plan.pulls``).
     held : the input's cotangent so far, to be added; None if there is none.
     """
 
@@ -31,7 +32,10 @@ class Sum(NamedTuple):
 
 
 class FusedPass(BackwardPass):
-    """A backward pass that runs all rules of an elementwise op's record as one kernel."""
+    """A backward pass that runs all rules of an elementwise op's record as one kernel.
+
+    A kernel is one call of the GPU; with CuPy each call takes longer than the arithmetic.
+    """
 
     def pull_rules(self, plan: Plan, g: ResultCotangents, record: Record) -> None:
         storage = self.data.storage
@@ -59,7 +63,11 @@ class FusedPass(BackwardPass):
     def sums_of(self, plan: Plan, g: Any, record: Record) -> list[Sum]:
         """Return a Sum for each result of a record's kernel.
 
+        A Sum is one result of the kernel: all contributions of the rules to one input.
+
         A contribution that is the cotangent g itself needs no kernel, and is added here.
+
+        plan : says what the record's items are.  record : the tape's entry for one call of an op.
         """
         sums: dict[int, Sum] = {}
         apart = []
@@ -90,7 +98,10 @@ class FusedPass(BackwardPass):
         return held if alike else None
 
     def fitted(self, plan: Plan, pulls: tuple[int, ...], part: RawArray, record: Record) -> Any:
-        """Return ``part``, the sum of the contributions of ``pulls``, in the input's shape and dtype."""
+        """Return ``part``, a result of the kernel, summed and cast to the input's shape and dtype.
+
+        pulls : the indices in ``plan.pulls`` of the rules whose results the kernel added up to ``part``.
+        """
         fit = plan.pulls[pulls[0]].fit
         if fit is None:
             return part
@@ -98,7 +109,12 @@ class FusedPass(BackwardPass):
 
 
 def has_layout_of(pull: Pull, g: RawArray, record: Record) -> bool:
-    """Return True if a rule's input has the shape and the dtype of the cotangent g."""
+    """Return True if a rule's input has the shape and the dtype of the cotangent g.
+
+    The rule's result then needs neither a sum over broadcast axes nor a cast.
+
+    pull : the description of the rule.  record : the op's call, which keeps the input's shape and dtype.
+    """
     if pull.fit is None:
         return True
     return bool(record[pull.fit[0]] == g.shape and record[pull.fit[1]] == g.dtype)
@@ -106,7 +122,12 @@ def has_layout_of(pull: Pull, g: RawArray, record: Record) -> bool:
 
 @cache
 def argument_places(plan: Plan) -> tuple[int, ...]:
-    """Return the positions in a record of all values that the plan's rules get."""
+    """Return the positions in a record of all values that the plan's rules get.
+
+    These values become the arguments of the kernel that computes all rules at once.
+
+    plan : the description of the record's items and rules.
+    """
     return tuple(sorted({place for pull in plan.pulls for place in pull.asks if place}))
 
 
@@ -117,9 +138,10 @@ def gradient_kernel(
     """Return the kernel that computes all contributions of a record with plan ``number``.
 
     Its arguments are the cotangent, the record's values at ``argument_places(plan)``, and the cotangents
-    of inputs to which it adds.  It returns a tuple with the result of each ``Sum``.
+    of inputs to which it adds.  It returns a tuple with the sum of the contributions to each input.
 
-    layout : for each sum the indices of its rules, and True if a cotangent is added.
+    storage : the functions for the array library.
+    layout : for each result the indices of its rules, and True if a cotangent is added.
     """
     plan: Any = PLANS[number]
     places, xp = argument_places(plan), storage.xp

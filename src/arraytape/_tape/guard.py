@@ -10,7 +10,7 @@ to 0 at all other elements.  A cotangent that is 0 for another reason than a sel
 For each record, one of four strategies passes the mask back and sets contributions to 0:
 
 by rule      the op selects, moves and adds elements: its rule is applied to the mask
-in place     an elementwise op: an element of an input is active if that of the result is
+by position  an elementwise op: an element of an input is active if that of the result is
 all active   no element is inactive, or the rule is a user's: all elements of the inputs are active
 by probing   any other op: its rule runs on made-up values, and elements with a result of 0 are inactive
 
@@ -52,6 +52,8 @@ def log_guarded_rerun() -> None:
 class Contribution(NamedTuple):
     """A rule's contribution ``part`` to the input ``value_id``, and the mask of its active elements.
 
+    An element is active if selections, such as ``where``, took it, so that the target depends on it.
+
     borrowed : True if other objects may refer to the memory of ``part``.
     """
 
@@ -90,6 +92,9 @@ class GuardedPass(BackwardPass):
     ) -> GuardedPass:
         """Return a new pass with which ``QuotientLimits`` computes a limit that this pass needs.
 
+        A limit replaces a quotient 0 / 0 in the derivative of a matrix factorisation.
+
+        data : the operations on cotangents.  followed : the ids of values that get a cotangent.
         records : the records that the new pass goes through; their number is added to ``repeated``.
         """
         found = GuardedPass(data, followed)
@@ -98,7 +103,10 @@ class GuardedPass(BackwardPass):
 
     @property
     def masks(self) -> ActivityData:
-        """Return the array operations on masks."""
+        """Return the array operations on masks.
+
+        A mask marks the elements of a cotangent on which the target depends.
+        """
         return self.activity.data
 
     def passes(self) -> list[BackwardPass]:
@@ -134,6 +142,8 @@ class GuardedPass(BackwardPass):
     def expand_all_masks(self, record: Record) -> None:
         """Replace the mask ``ALL`` of the record's results and first input by an array of ones.
 
+        ALL is the constant for a mask without inactive elements.
+
         This prepares masks for the record of a view, a write, or a read ``x[key]``, whose rule reads or
         changes a part of a mask.  Values without a cotangent keep their mask.
         """
@@ -165,10 +175,14 @@ class GuardedPass(BackwardPass):
     def contributions(
         self, plan: Plan, g: ResultCotangents, active: Masks, record: Record
     ) -> Iterator[Contribution]:
-        """Return the contributions of a record's rules, by one of the module's four strategies.
+        """Return the contributions of a record's rules, each with the mask of its active elements.
 
-        g : the cotangent of the record's result.  active : the mask of g.  Both are tuples for several
-        results.
+        The kind of the op selects one of the following four methods.
+
+        plan : says what the record's items are.  g : the cotangent of the record's result.
+        active : the mask of g, 0 at elements on which the target does not depend.  Both are tuples for
+        several results.
+        record : the tape's entry for one call of an op.
         """
         op, lifted = plan.op, self.data.lift(plan, record)
         masks = active if type(active) is tuple else (active,)
@@ -179,7 +193,7 @@ class GuardedPass(BackwardPass):
         if all(mask is None or mask is ALL for mask in masks):
             return self.all_active(plan, g, record, lifted)
         if op.diagonal:
-            return self.in_place_of(plan, g, active, record, lifted)
+            return self.by_position(plan, g, active, record, lifted)
         if op.checked:  # a user's rule is never run on masks or generic values
             return self.all_active(plan, g, record, lifted)
         return self.by_probing(plan, g, active, record, lifted)
@@ -188,7 +202,16 @@ class GuardedPass(BackwardPass):
     def by_rule_of_op(
         self, plan: Plan, g: ResultCotangents, active: Masks, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
-        """Yield the contributions of an op that only selects; its rule also computes the masks."""
+        """Yield the contributions of an op that only selects; its rule also computes the masks.
+
+        A mask is 0 at elements on which the target does not depend.
+
+        plan : says what the record's items are.
+        g, active : the cotangent of its result, and the mask of g.
+        record : the tape's entry for one call of an op.
+        lifted : the record as the rules on cotangents need it, with Arrays as data if outer tapes record
+        the pass.
+        """
         counts = self.masks.as_counts(active, g)
         for pull in plan.pulls:
             parts = self.applied(plan, pull, g, record, lifted)
@@ -201,17 +224,29 @@ class GuardedPass(BackwardPass):
     def all_active(
         self, plan: Plan, g: ResultCotangents, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
-        """Yield the contributions of a record, each with the mask ALL."""
+        """Yield the contributions of a record, each with the mask ALL.
+
+        The mask ALL says that the target may depend on each element.
+
+        plan : says what the record's items are.  g : the cotangent of its result.
+        record : the tape's entry for one call of an op.
+        lifted : the record as rules need it, with Arrays as data if outer tapes record the pass.
+        """
         for pull in plan.pulls:
             for value_id, part in self.applied(plan, pull, g, record, lifted):
                 yield Contribution(value_id, part, ALL, is_shared(plan, part, g))
 
-    def in_place_of(
+    def by_position(
         self, plan: Plan, g: ResultCotangents, active: Any, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
-        """Yield the contributions of an elementwise op.  Each gets the mask ``active`` of the result.
+        """Yield the contributions of an elementwise op, each with the mask ``active`` of the result.
 
-        The mask is summed over broadcast axes, like the contribution.
+        An element of an input is active if the element at its position in the result is.  The mask is
+        summed over broadcast axes, like the contribution.
+
+        plan : says what the record's items are.  g : the cotangent of its result.
+        record : the tape's entry for one call of an op.
+        lifted : the record as rules need it, with Arrays as data if outer tapes record the pass.
         """
         for pull in plan.pulls:
             # Set inactive elements to 0 before the sum over broadcast axes adds them to active ones.
@@ -237,6 +272,11 @@ class GuardedPass(BackwardPass):
         values, and may rightly be NaN.  All other elements come from the rule on values in which made-up
         values replace the spoilt ones: a spoilt value times a cotangent of 0 would be NaN.  So an
         inactive row of a matrix product does not make the sums over the active rows NaN.
+
+        plan : says what the record's items are.
+        g, active : the cotangent of its result, and the mask of g.
+        record : the tape's entry for one call of an op.
+        lifted : the record as rules need it, with Arrays as data if outer tapes record the pass.
         """
         counts = self.masks.as_counts(active, g)
         # A rule with the parameter ``unread`` gets a mask of the result elements that no target reads.
@@ -267,7 +307,12 @@ class GuardedPass(BackwardPass):
     def applied(
         self, plan: Plan, pull: Pull, g: ResultCotangents, record: Record, lifted: Record
     ) -> list[tuple[int, Any]]:
-        """Call the rule of a Pull; return pairs (value id of an input, contribution to the input)."""
+        """Call one rule of a record; return pairs (value id of an input, contribution to the input).
+
+        plan : says what the record's items are.  pull : the description of the rule's call.
+        record : the tape's entry for one call of an op.
+        lifted : the record as rules need it, with Arrays as data if outer tapes record the pass.
+        """
         return contributions(plan, pull, record, self.data.apply(plan, pull, g, lifted))
 
     def without_idle_inputs(
@@ -277,6 +322,11 @@ class GuardedPass(BackwardPass):
 
         No active element of the result depends on these elements, so the gradients do not change, but a
         NaN in such an element can do no harm.
+
+        plan : says what the record's items are.
+        probed : the rules' results on made-up values, 0 where the rules pass nothing on.
+        record : the tape's entry for one call of an op.
+        lifted : the record, with Arrays as data if outer tapes record the pass.
         """
         changed = {}
         for x, found in probed_inputs(plan, probed).items():
@@ -287,7 +337,13 @@ class GuardedPass(BackwardPass):
         return plan.with_kept(lifted, changed)
 
     def without_spoilt_values(self, plan: Plan, probed: Probe, lifted: Record) -> Record:
-        """Return the record with made-up values of ``probed`` in place of kept NaN and infinities."""
+        """Return the record with made-up values of ``probed`` in place of kept NaN and infinities.
+
+        The rules run on them for those elements of an input that do not depend on a NaN or infinity.
+
+        plan : says what the record's items are.
+        lifted : the record, with Arrays as data if outer tapes record the pass.
+        """
         changed = {}
         for name, spoilt in probed.spoilt.items():
             where, filler = (self.data.of_raw(data) for data in (spoilt, probed.values[name]))
@@ -295,13 +351,22 @@ class GuardedPass(BackwardPass):
         return plan.with_kept(lifted, changed)
 
     def zero_inactive(self, mask: RawArray, part: RawArray) -> Any:
-        """Return the contribution ``part`` with exact zeros at the elements where the mask is 0."""
+        """Return a rule's result, ``part``, with exact zeros at the elements where the mask is 0.
+
+        The target does not depend on these elements, so that a NaN in them must not reach a gradient.
+        """
         self.data.move_to(part)
         return self.data.xp.where(self.data.of_raw(mask != 0), part, 0.0)
 
 
 def probed_inputs(plan: Plan, probed: Probe) -> dict[str, Any]:
-    """Return the contributions ``probed.first``, computed on made-up values, by the names of inputs."""
+    """Return the contributions ``probed.first``, computed on made-up values, by the names of inputs.
+
+    A contribution of 0 shows that no active element of the result depends on the element of the input.
+
+    plan : describes the op's records and rules.
+    probed : the results of the record's rules on made-up values.
+    """
     inputs = plan.op.inputs
     if plan.op.joint:
         return dict(zip(inputs, probed.first[0], strict=False))

@@ -33,7 +33,9 @@ enter(BATCHED)
 def declare_linear_op(
     transpose: Rule, **saves: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that turns a function of raw data into a linear op on Arrays.
+    """Return a decorator that turns a function of raw data (NumPy arrays) into a linear op on Arrays.
+
+    The ops of this module on hidden axes (one for each enclosing vmap) are made so.
 
     transpose : the VJP of the op.
     saves : functions of the op's inputs, whose results the record keeps for parameters of the VJP.
@@ -55,6 +57,8 @@ def declare_linear_op(
 def mark_result_shared(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return an op's function that marks its result as sharing memory with the operand.
 
+    Hiding or showing an axis copies no data, so that operand and result share memory.
+
     A write to either then copies the data first.
     """
 
@@ -71,9 +75,10 @@ ON_ARRAYS: dict[str, Callable[..., Any]] = {}  # the ops below, by the names of 
 
 
 def call_on_array_or_raw(name: str, g: RawArray, *arguments: Any) -> Any:
-    """Call the op on hidden axes called ``name`` if g is an Array, else the raw function of that name.
+    """Call the op called ``name`` if g is an Array, else the function on raw data of that name.
 
-    Rules of these ops need this, because a pass computes on Arrays or on raw data.
+    The ops act on hidden axes (one for each enclosing vmap).  Their rules need this, because a backward
+    pass computes on Arrays or on raw data.
     """
     return (ON_ARRAYS if isinstance(g, Array) else vars(raw))[name](g, *arguments)
 
@@ -100,6 +105,8 @@ def unbatched(x: Array, axis_id: int, size: int) -> Any:
     """Return x with a hidden axis (of vmap) moved to its first visible axis.
 
     An Array without that hidden axis is repeated ``size`` times.
+
+    axis_id, size : the number that identifies the vmap's axis, and its length.
     """
     if axis_id not in raw.axis_ids_of((x._data,)):
         x = spread(x, (axis_id,), (size,))  # an op, whose VJP sums the gradient over the axis
@@ -109,7 +116,7 @@ def unbatched(x: Array, axis_id: int, size: int) -> Any:
 def with_hidden_axes(x: Array, *values: Any, copy: bool = False) -> Array:
     """Return x repeated along each hidden axis (of vmap) that only ``values`` have, or x itself.
 
-    copy : True to give the result memory of its own.
+    values : Arrays, raw data or shapes.  copy : True to give the result memory of its own.
     """
     here = raw.axis_ids_of((current(x)[1],))
     hidden = {n: size for n, size in raw.lengths_of(values).items() if n not in here}
@@ -118,6 +125,8 @@ def with_hidden_axes(x: Array, *values: Any, copy: bool = False) -> Array:
 
 def with_ended_axes(x: Array, shape: tuple[int, ...]) -> Array:
     """Return x repeated along the hidden axes of vmaps that have ended, as in ``shape``.
+
+    A backward pass may run after the vmap in which its record was made.
 
     shape : a shape that a record keeps; it includes the hidden axes.
     """
@@ -144,7 +153,12 @@ def sum_over_surplus(contribution: Any, shape: tuple[int, ...]) -> Any:
 
 
 def surplus_of(contribution: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the ids of the hidden axes of a contribution over which ``sum_over_surplus`` sums."""
+    """Return the ids of those hidden axes (of vmap) of a contribution that its input did not have.
+
+    The contribution is summed over them, because all examples of the vmap share the input.
+
+    shape : the shape of the input when it was recorded, with its hidden axes.
+    """
     data = contribution._data if isinstance(contribution, Array) else contribution
     return raw.axes_to_sum(data, shape) if type(data) is raw.Batched else ()
 

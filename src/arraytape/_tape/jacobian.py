@@ -46,6 +46,7 @@ def compute_jacobian(
     """Compute the result of ``GradientTape.jacobian``: the Jacobian with respect to each source.
 
     chunk_size : the number of rows in a batched pass; None to choose it by the memory that rows need.
+    The other parameters are those of ``GradientTape.jacobian``.
     """
     recording.check_usable()
     zero = parse_unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
@@ -133,6 +134,8 @@ def jacobian_rows(
     The result for a source is None if y does not depend on it.
     batch : 1, or the length of the first axis of y (for batch Jacobians).  In the latter case row i is
     the gradient of ``sum(y.reshape(batch, -1)[:, i])``.
+    request : the target, sources and tape.
+    chunk_size : the number of rows in a pass; None for as many as fit into memory.
     """
     if not request.places:
         return []
@@ -156,7 +159,8 @@ def jacobian_rows(
 def rows_one_by_one(request: Differentiation, rows: int, seed: Seed) -> list[Any]:
     """Return the Jacobian's rows for each source, along a new first axis, by a pass for each row.
 
-    rows : the number of rows.  seed : a function from the number of a row to the seed of its pass.
+    request : the target, sources and tape.  rows : the number of rows.
+    seed : a function from the number of a row to the seed of its pass.
     """
     xp: Any = namespace()
     log_single_passes(rows)
@@ -180,13 +184,18 @@ def log_single_passes(count: int) -> None:
 
 
 def rows_at_once(size: int) -> int:
-    """Return the number of rows in one pass, if the largest cotangent of a row has ``size`` elements."""
+    """Return the number of rows in one pass, if the largest cotangent of a row has ``size`` elements.
+
+    The derivatives of each value then take about 64 MB.
+    """
     return max(1, MEMORY // (8 * max(size, 1)))
 
 
 # --- all rows in one backward pass ------------------------------------------------------------------
 def largest_kept_size(records: Iterable[Record]) -> int | None:
     """Return the number of elements of the largest array that a record keeps.
+
+    It bounds the number of Jacobian rows that one batched pass can compute.
 
     Return None if a user's rule is among the records, since the rule may fail on batched data.
     """
@@ -204,6 +213,8 @@ def largest_kept_size(records: Iterable[Record]) -> int | None:
 def lacks_batched_form(error: BaseException | None) -> bool:
     """Return True if an error, or one of its causes, is a NoBatchedForm.
 
+    Batched data has a hidden axis that holds the rows of a Jacobian, or the examples of vmap.
+
     Then a raw function cannot compute on batched data, and the caller computes row by row.
     """
     while error is not None and not isinstance(error, NoBatchedForm):
@@ -216,7 +227,8 @@ def rows_in_batches(
 ) -> list[Any]:
     """Return the Jacobian's rows for each source, along a new first axis, by passes on batched data.
 
-    rows, step : the number of rows, and of those that one pass computes.  batch : see ``unit_seed``.
+    rows, step : the number of rows, and of those that one pass computes.
+    batch : 1, or for batch Jacobians the length of the first axis of y.
     """
     axis_id = new_axis_id()
     chunks = []
@@ -234,7 +246,12 @@ def rows_in_batches(
 
 
 def rows_in(g: Array | None, axis_id: int, size: int) -> Any:
-    """Return g, a gradient with a hidden axis of ``size`` rows, with this axis as its first axis."""
+    """Return g, a gradient with a hidden axis of ``size`` rows, with this axis as its first axis.
+
+    A hidden axis is one that the ``shape`` of an Array does not show.
+
+    axis_id : the number that identifies the hidden axis.
+    """
     if g is None:
         return None
     return (

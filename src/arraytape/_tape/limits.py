@@ -48,11 +48,16 @@ PER_RECORDER = 10
 
 
 class EndOfPasses(Exception):
-    """The exception that ends the computation of limits, as it would cost more than ``REPEATED``."""
+    """The exception that ends the computation of limits, because it would repeat too many records.
+
+    Limits replace quotients 0 / 0 in derivatives of ``eigh`` and ``svd`` where eigenvalues coincide.
+    """
 
 
 class Turns(NamedTuple):
     """The derivatives of a target with respect to the results of a factorisation (``eigh`` or ``svd``).
+
+    A limit of the derivative at coinciding eigenvalues is computed from them.
 
     values : the derivative with respect to the eigenvalues or singular values.
     turn : a matrix; element (i, j) is the derivative for a rotation of the vectors i and j.
@@ -70,8 +75,11 @@ class Turns(NamedTuple):
 class Slopes(NamedTuple):
     """The derivatives of a weighted sum of ``turn_ij`` over pairs (i, j) without a common index.
 
-    pairs : a mask of the pairs.  factors : 1 / weight for each pair; 1j / weight if the sum is over the
-    imaginary parts of turn.
+    Each pair stands for two eigenvalues that coincide.  ``turn_ij`` is the derivative of the target for
+    a rotation of their vectors.  Its own derivatives give the limit of a quotient 0 / 0.
+
+    pairs : a mask of the pairs.
+    factors : 1 / weight for each pair; 1j / weight if the sum is over the imaginary parts of turn.
     turns : the derivatives with respect to the results of the factorisation.
     others : the derivatives with respect to values that do not depend on the factorised matrix.
     further : the later terms of ``QuotientLimits.series``, to be multiplied by ``factors``.
@@ -92,7 +100,10 @@ TurnOf = Callable[[Any, Any, Any, Any], Turns]
 
 
 class TailRecorder(BaseRecorder):
-    """A recorder for the ops of a backward pass; its ``records`` begin with the given records ``tail``.
+    """A recorder, as a tape is, for the ops of a backward pass; its records begin with ``tail``.
+
+    The recorded pass is differentiated once more, for limits of quotients 0 / 0 in derivatives of
+    factorisations.
 
     known : the ids that the recorder follows.
     """
@@ -104,9 +115,11 @@ class TailRecorder(BaseRecorder):
 
 
 class QuotientLimits:
-    """The object that computes limits of quotients x / gap for one record of a factorisation.
+    """The object that computes limits of quotients 0 / 0 in the derivative of one factorisation.
 
-    The module's docstring explains the limits.  The factorisation's rule gets this object as ``limits``.
+    The rule of ``eigh`` or ``svd`` divides by the gap between two eigenvalues or singular values, and
+    gets this object as ``limits``.  Where the values coincide, derivatives of the numerator give the
+    limit.
 
     pass_ : the guarded pass (the rerun after a NaN) that calls the rule.
     """
@@ -115,9 +128,10 @@ class QuotientLimits:
         self.pass_, self.plan, self.record = pass_, plan, record
 
     def __bool__(self) -> bool:
-        """Return True if the limits can be computed.
+        """Return True if limits of quotients 0 / 0 can be computed where eigenvalues coincide.
 
-        Return False if the pass has no records, is too deep, or would repeat too many records.
+        Return False if the pass has no records, itself computes a limit within a limit, or would repeat
+        too many records.
         """
         pass_ = self.pass_
         if pass_.records is None or pass_.depth >= DEPTH:
@@ -127,13 +141,14 @@ class QuotientLimits:
     def slopes_of(
         self, turn_of: TurnOf, pairs: RawArray, gap: RawArray, straight: RawArray
     ) -> list[Slopes]:
-        """Return the derivatives of ``turn_ij`` with respect to the gaps, for the pairs in a mask.
+        """Return the derivatives of ``turn_ij`` with respect to gaps of eigenvalues, for some pairs.
 
-        turn_ij is the derivative of the target for a rotation of the vectors i and j.  Each Slopes has
-        derivatives for many pairs without a common index, or for one pair if later terms may matter.
-        The function stops early, without some of the pairs, when it would repeat too many records.
+        turn_ij is the derivative of the target for a rotation of the vectors i and j.  A Slopes holds
+        the result.  It has derivatives for many pairs without a common index, or for one pair if later
+        terms may matter.  The function stops early, without some of the pairs, when it would repeat too
+        many records.
 
-        turn_of : a function that returns the Turns.
+        turn_of : a function from cotangents to the Turns, the derivatives for rotations of the vectors.
         pairs : a mask of shape (..., n, n); only its elements with i < j are used.
         gap : the differences of values, of the same shape.
         straight : the bound below which relative second derivatives count as 0.
@@ -148,7 +163,16 @@ class QuotientLimits:
     def all_slopes(
         self, turn_of: TurnOf, pairs: RawArray, gap: RawArray, straight: RawArray
     ) -> Iterator[Slopes]:
-        """Yield what ``slopes_of`` returns; raise EndOfPasses before too many records are repeated."""
+        """Yield derivatives of ``turn_ij`` with respect to gaps of eigenvalues, for pairs (i, j).
+
+        turn_ij is the derivative of the target for a rotation of the vectors i and j.  Raise EndOfPasses
+        before too many records are repeated.
+
+        turn_of : a function from cotangents to the Turns, the derivatives for all rotations.
+        pairs : a mask of shape (..., n, n); only its elements with i < j are used.
+        gap : the differences of eigenvalues, of the same shape.
+        straight : the bound below which relative second derivatives count as 0.
+        """
         recorder, turn = self.recorded_turn(turn_of)
         orders, xp = self.orders_to_come(), self.pass_.data.xp
         units = (1.0, 1j) if is_complex(turn) else (1.0,)
@@ -172,7 +196,12 @@ class QuotientLimits:
     def deeper_pass(
         self, data: RawData, followed: Container[int], records: Sequence[Record]
     ) -> GuardedPass:
-        """Return a new guarded pass for ``records``; raise EndOfPasses if that repeats too many."""
+        """Return a guarded pass (as after a NaN) for ``records``; raise EndOfPasses beyond the limit.
+
+        The limit REPEATED is on the number of records that all passes for limits repeat.
+
+        data : the operations on cotangents.  followed : the ids of values that get a cotangent.
+        """
         repeated, cost = self.pass_.repeated, len(records)
         if data.recorded:
             cost *= PER_RECORDER ** max(1, self.orders_to_come())
@@ -182,7 +211,10 @@ class QuotientLimits:
         return self.pass_.pass_for_limit(data, followed, records)
 
     def orders_to_come(self) -> int:
-        """Return the number of recorders that follow the factorisation and may differentiate limits."""
+        """Return the number of tapes that follow the factorisation and may differentiate limits.
+
+        Each of them needs one more term of the Taylor series from which a limit is computed.
+        """
         results = results_of(self.record)
         if not self.pass_.data.recorded:
             return 0
@@ -192,12 +224,17 @@ class QuotientLimits:
         self, recorder: TailRecorder, turn_of: TurnOf, turn: Array, unit: complex, pairs: RawArray,
         gap: RawArray, orders: int,
     ) -> Slopes:  # fmt: skip
-        """Return the derivatives of ``turn`` for the pairs in a mask, and the terms of turn / gap.
+        """Return the derivatives of ``turn`` for pairs in a mask, and terms of the series of turn / gap.
 
+        Element (i, j) of turn is the derivative of the target for a rotation of the vectors i and j.
         Let h be half the gap, and D_k the k-th derivative of turn with respect to h.  As turn is 0 for h
         = 0, Taylor's series from h to 0 gives turn / (2 h) = (D_1 - D_2 h / 2 + D_3 h ** 2 / 6 - ...) /
         2.  The first term is the limit.  A derivative of the limit of order m needs m + 1 terms.
 
+        recorder : has the records of the pass that computed ``turn``.
+        turn_of : a function from cotangents to the Turns.
+        unit : 1, or 1j for the imaginary parts of turn.
+        pairs, gap : a mask of pairs of eigenvalues, and their differences.
         orders : the number of terms after the first.
         """
         xp, place = self.pass_.data.xp, current(turn)[0]
@@ -232,6 +269,9 @@ class QuotientLimits:
 
         The weights are powers of 2, from 1/4 to 4: products with them have no rounding errors, so that
         terms which cancel for each pair still do.
+
+        like : raw data with the dtype and device of the weights.
+        start : any number; another one gives other weights.
         """
         data = self.pass_.data
         values = ActivityData(data.storage).generic_values(raw_of(like), start)
@@ -243,9 +283,13 @@ class QuotientLimits:
     def turns_in(
         self, recorder: TailRecorder, turn_of: TurnOf, value_id: int, seed: RawArray
     ) -> tuple[Turns, list[Any]]:
-        """Return the Turns of a recorded value, computed by a pass with the cotangent ``seed``.
+        """Return a recorded value's derivatives for rotations of the vectors (Turns), by a pass.
 
         Return also a list of its derivatives with respect to values that do not depend on the matrix.
+
+        recorder : has the records of the pass that computed the value.
+        turn_of : a function from cotangents to the Turns.
+        value_id, seed : the value, and its cotangent.
         """
         pass_, record = self.pass_, self.record
         (x,), kept = inputs_of(record), self.kept_results(pass_.data)
@@ -260,7 +304,11 @@ class QuotientLimits:
     def recorded_turn(self, turn_of: TurnOf) -> tuple[TailRecorder, Array]:
         """Repeat the backward pass from the target to the factorisation, on Arrays, and record it.
 
-        Return the recorder, and the Array ``turn``, which can then be differentiated.
+        Return the recorder with the records of the pass, and the Array ``turn``, which can then be
+        differentiated.  Its element (i, j) is the derivative of the target for a rotation of the vectors
+        i and j.
+
+        turn_of : a function from the cotangents to the Turns.
         """
         pass_, record, data = self.pass_, self.record, ArrayData(self.pass_.data.storage)
         assert pass_.records is not None
@@ -286,7 +334,10 @@ class QuotientLimits:
         return [self.plan.kept_value(lifted, y) for y in self.plan.op.outputs]
 
     def cotangents_in(self, pass_: GuardedPass, kept: Sequence[Any]) -> list[Any]:
-        """Return the cotangents that a pass has for the factorisation's results, with zeros for None."""
+        """Return the cotangents that a pass has for the factorisation's results, with zeros for None.
+
+        kept : the results themselves, for the shapes of the zeros.
+        """
         found = [pass_.cotangents.get(value_id) for value_id in results_of(self.record)]
         xp = pass_.data.xp
         return [xp.zeros_like(y) if g is None else g for g, y in zip(found, kept, strict=True)]
@@ -307,6 +358,8 @@ def dependents_of(
 ) -> tuple[list[Record], set[int]]:
     """Return the records, other than ``record``, that compute on ``value_ids`` or on their results.
 
+    Limits need the part of a program that follows a factorisation.
+
     Return also the set of ``value_ids`` and of the ids of all values that depend on these.
     """
     reached, found = set(value_ids), []
@@ -326,6 +379,9 @@ def followed_inputs(records: Sequence[Record], followed: Container[int]) -> Iter
 def is_bent(found: Slopes, straight: RawArray, xp: Namespace) -> bool:
     """Return True if second derivatives are not negligible, relative to the first ones.
 
+    Then one more term of a Taylor series is needed for a limit.
+
+    found : first derivatives, and second ones (``bends``), of the numerator of a quotient 0 / 0.
     straight : the bound below which relative second derivatives count as 0.
     """
     steepest = xp.max(xp.abs(found.turns.values), axis=-1, keepdims=True)[..., None]
@@ -354,7 +410,10 @@ def single_pairs(pairs: RawArray, xp: Namespace) -> Iterator[Any]:
 def disjoint_pairs(n: int, like: RawArray, xp: Namespace) -> Iterator[Any]:
     """Yield masks of shape (n, n), which are True at some pairs i < j of the indices below n.
 
-    Each pair is in one mask, and no index is in two pairs of a mask, as in a round-robin tournament.
+    One backward pass can then differentiate a sum over all pairs of a mask.  Each pair is in one mask,
+    and no index is in two pairs of a mask, as in a round-robin tournament.
+
+    like : raw data with the device of the masks.
     """
     m = n + n % 2
     place = xp.arange(n, device=like.device)

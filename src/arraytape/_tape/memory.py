@@ -68,7 +68,7 @@ class MemoryUse:
 
 
 def memory_use(recording: Recording) -> MemoryUse:
-    """Return the table for ``GradientTape.memory``."""
+    """Return the table of ``GradientTape.memory``: the bytes that a tape's records keep, by op."""
     recording.check_usable()
     records = list(recording.records)
     shared = shared_buffers(records)
@@ -84,7 +84,10 @@ def memory_use(recording: Recording) -> MemoryUse:
 
 
 def shared_buffers(records: Iterable[Record]) -> set[int]:
-    """Return the ``id()`` of each buffer to which something other than these records refers."""
+    """Return the ``id()`` of each buffer to which something other than these records refers.
+
+    A tape does not free these when it is freed.
+    """
     objects, expected = arrays_in_records(records)
     found = set()
     for key in objects:
@@ -115,7 +118,10 @@ def arrays_in_records(records: Iterable[Record]) -> tuple[dict[int, Any], Counte
 
 
 def kept_arrays_of(records: Iterable[Record]) -> Iterator[Any]:
-    """Yield the arrays in records, also those inside lists and other objects, as often as they occur."""
+    """Yield the arrays in records, also those inside lists and other objects, as often as they occur.
+
+    The count shows whether something other than the tape refers to an array.
+    """
     for record in records:
         for item in record:
             if type(item) is not int and not isinstance(item, SMALL):

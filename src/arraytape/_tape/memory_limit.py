@@ -14,7 +14,7 @@ from .table_text import format_bytes
 class MemoryLimit:
     """The counter of the bytes that a tape's records keep, which raises MemoryError beyond the limit.
 
-    The recording calls it with each record, before the record is kept.  Each buffer counts once.
+    The tape's recorder calls it with each record, before the record is kept.  Each buffer counts once.
     keepers : dict from pairs (op, user's line) to the bytes that their records keep, for the message.
     """
 

@@ -18,6 +18,8 @@ def missing_rule(plan: Plan | Structural, record: Sequence[Any]) -> str | None:
     """Return the name of a record's op or function if the record has no rule for a followed input.
 
     Return None if it has all rules.
+
+    plan : says what the record's items are.  record : the tape's entry for one call of an op.
     """
     if isinstance(plan, Plan):
         return plan.op.name if plan.missing or plan.unknown else None
@@ -53,7 +55,10 @@ class MissingRule(LookupError):
         self.message, self.name, self.unknown = message, name, unknown
 
     def rebuild_error(self) -> MissingRule:
-        """Return a new error with the current user line, which says if a rule was declared meanwhile."""
+        """Return a new error with the current user line, which says if a rule was declared meanwhile.
+
+        A user may call ``register_gradient`` after the op ran.
+        """
         if self.unknown:
             return unknown_rule_error(self.name, *self.unknown)
         return missing_rule_error(self.name)

@@ -76,7 +76,10 @@ class Request(NamedTuple):
 
 
 def ids_needed_for(records: Sequence[Record], value_ids: Iterable[int]) -> set[int]:
-    """Return ``value_ids`` and the ids of all recorded values from which those were computed."""
+    """Return ``value_ids`` and the ids of all recorded values from which those were computed.
+
+    A gradient can reach these values from ``value_ids``.
+    """
     found = set(value_ids)
     for record in reversed(records):
         if not found.isdisjoint(results_of(record)):
@@ -122,7 +125,10 @@ def swapped_words(x: Array, target: Array) -> str:
 
 # --- causes -------------------------------------------------------------------------------------------
 def watched_late(request: Request) -> str:
-    """Return a sentence if an op used the source, or made the target, before the source was watched."""
+    """Return a sentence if an op used the source, or made the target, before the source was watched.
+
+    request : the source without a gradient, and the targets.
+    """
     x, recording, since = request.source, request.recording, request.since
     used, periods = cut_of(x), recording.periods
     if used is not None and not used.value_ids and periods and periods[0] <= used.time < since:
@@ -147,6 +153,8 @@ def watched_anew(request: Request) -> str:
     """Return a sentence if the source was watched anew after the last op that the target depends on.
 
     The value was followed before, but records from before a watch do not count for the source.
+
+    request : the source without a gradient, and the targets.
     """
     entry, records = request.recording.watched.get(id(request.source)), request.recording.records
     if entry is None or entry.root == entry.source:
@@ -162,7 +170,10 @@ def watched_anew(request: Request) -> str:
 
 
 def target_not_recorded(request: Request) -> str:
-    """Return a sentence if the tape did not record the op that computed a target."""
+    """Return a sentence if the tape did not record the op that computed a target.
+
+    request : the source without a gradient, and the targets.
+    """
     recording, reached = request.recording, None
     for target, start in zip(request.targets, request.starts, strict=True):
         if start in recording.known or not differentiable(target):
@@ -183,7 +194,8 @@ def target_not_recorded(request: Request) -> str:
 def why_not_recorded(request: Request, time: int, where: str) -> str:
     """Return a sentence on why the tape did not record an op that ran at ``time``; "" if unknown.
 
-    time : a value id drawn when the op ran.  where : the op and its line, for the sentence.
+    request : the source without a gradient, and the targets.  time : a value id drawn when the op ran.
+    where : the op and its line, for the sentence.
     """
     recording = request.recording
     bounds = [*recording.periods, time + 1]
@@ -216,6 +228,8 @@ def assigned_between(request: Request) -> str:
     """Return a sentence if a value computed from the source was assigned to a Variable.
 
     The target depends on the Variable, but assignments are not recorded, so the gradient ends there.
+
+    request : the source without a gradient, and the targets.
     """
     recording = request.recording
     if not recording.assigned_to:
@@ -232,7 +246,10 @@ def assigned_between(request: Request) -> str:
 
 
 def another_view(request: Request) -> str:
-    """Return a sentence if the source is a view, and the target used another view of the same part."""
+    """Return a sentence if the source is a view, and the target used another view of the same part.
+
+    request : the source without a gradient, and the targets.
+    """
     x, recording = request.source, request.recording
     if not request.alone or not x._state & IS_VIEW or id(x) in recording.watched:
         return ""
@@ -253,6 +270,8 @@ def made_after_target(request: Request) -> str:
     """Return a sentence if the source was computed after the target, so that it cannot depend on it.
 
     The source was computed from the target, or from the same watched Arrays.
+
+    request : the source without a gradient, and the targets.
     """
     recording, value_id = request.recording, request.value_id
     if not request.alone or value_id in recording.leaves or request.source._state & IS_VIEW:
@@ -283,6 +302,8 @@ def computed_of_others(recording: Recording, x: Array, value_id: int, starts: Se
     """Return a sentence if source and target were computed from the same watched Arrays.
 
     The caller has checked that neither was computed from the other.
+
+    x, value_id : the source and its value id.  starts : the value ids of the targets.
     """
     above = ids_needed_for(recording.records, [value_id]) & ids_needed_for(
         recording.records, starts
@@ -298,7 +319,10 @@ def computed_of_others(recording: Recording, x: Array, value_id: int, starts: Se
 
 
 def not_trainable(request: Request) -> str:
-    """Return a sentence if the source is a Variable that is not trainable and was not watched."""
+    """Return a sentence if the source is a Variable that is not trainable and was not watched.
+
+    request : the source without a gradient, and the targets.
+    """
     x = request.source
     trainable = getattr(x, "_trainable", True) if x._has_state else True
     if not request.alone or trainable or request.value_id in request.recording.known:
@@ -322,5 +346,8 @@ CAUSES: tuple[Callable[[Request], str], ...] = (
 
 
 def why_unconnected(request: Request) -> str:
-    """Return the sentence of the first cause that applies, for the warning; "" if none does."""
+    """Return a sentence on why a gradient is None, for the warning: the first cause that applies, or "".
+
+    request : the source without a gradient, and the targets.
+    """
     return next(filter(None, (cause(request) for cause in CAUSES)), "")

@@ -108,7 +108,10 @@ Values = tuple[list[Range], list[Range], list[Range]]
 
 
 def range_of(name: str, value: RawOperand) -> Range:
-    """Return the Range of raw data, of an Array or of a number."""
+    """Return the least and greatest finite element, and counts of NaN and infinities (a Range).
+
+    name : the name of the value in the message.  value : raw data, an Array or a number.
+    """
     values = values_on_host(value)
     dims = ", ".join(map(str, values.shape)) + ("," if values.ndim == 1 else "")
     if values.dtype.kind not in "fc":
@@ -141,8 +144,9 @@ def made_first_nonfinite(
 ) -> bool:
     """Return True if an op made a NaN or infinity that its operands do not explain.
 
-    results, followed, others : the ranges of the op's results, of the operands that the tape follows,
-    and of constants.  The module's docstring has the rule.
+    results, followed, others : the ranges (with counts of NaN and infinities) of the op's results, of
+    the operands that the tape follows, and of constants.  A NaN in the results is explained by a NaN in
+    a followed operand, an infinity by an infinity or NaN in any operand.
     """
     followed, others, results = [*followed], [*others], [*results]
     if any(y.nans for y in results) and not any(x.nans for x in followed):
@@ -153,7 +157,10 @@ def made_first_nonfinite(
 
 
 def name_nonfinite(ranges: Iterable[Range]) -> str:
-    """Return ``a NaN`` if a range has one, else ``an infinity``."""
+    """Return ``a NaN`` if a range has one, else ``an infinity``.
+
+    A range counts NaN and infinities in an array.
+    """
     return "a NaN" if any(y.nans for y in ranges) else "an infinity"
 
 
@@ -181,6 +188,8 @@ class Checks:
     def observe(self, record: Record) -> None:
         """Check the values of an op, and raise NonFiniteError before its record is kept.
 
+        A tape with ``check_numerics=True`` calls this for each record.
+
         A record does not hold all operands and results, so they are read from the local variables of the
         frame that calls ``record``.
         """
@@ -206,6 +215,8 @@ class Checks:
     def values_of_addition(self, record: Record, frame: FrameType | None) -> Values:
         """Return the ranges of ``x += y``, read from local variables of the frames that execute it.
 
+        A range has the least and greatest finite element, and counts of NaN and infinities.
+
         Return empty lists if x may have been NaN or infinite before.
         """
         write = write_of(record)
@@ -221,6 +232,7 @@ class Checks:
     def pass_of(self, data: RawData, followed: Collection[int], guard: bool) -> BackwardPass:
         """Return a backward pass that raises at the first rule which makes a NaN or infinity.
 
+        data : the operations on cotangents.  followed : the ids of values that get a cotangent.
         guard : True for a guarded pass, in which elements that selections did not take contribute 0.
         """
         pass_ = CheckedGuardedPass(data, followed) if guard else CheckedPass(data, followed)
@@ -229,7 +241,10 @@ class Checks:
 
 
 def frame_calling_record() -> FrameType:
-    """Return the frame that called ``record``: the innermost frame outside of the files OURS."""
+    """Return the frame of the op that called ``record``: the innermost one outside of the files OURS.
+
+    Its local variables hold the op's operands and results, which the NaN checks need.
+    """
     frame = sys._getframe(1)
     while frame.f_code.co_filename in OURS and frame.f_back is not None:
         frame = frame.f_back
@@ -239,6 +254,9 @@ def frame_calling_record() -> FrameType:
 def values_of_op(plan: Plan, seen: dict[str, Any]) -> Values:
     """Return the ranges of an op's results, of the operands that the tape follows, and of the others.
 
+    A range has the least and greatest finite element, and counts of NaN and infinities.
+
+    plan : the description of the op's records.
     seen : the local variables of the op's compiled function, while it calls ``record``.
     """
     ys = seen["ys"] if len(plan.op.outputs) > 1 else [seen["result"]]
@@ -249,8 +267,9 @@ def values_of_op(plan: Plan, seen: dict[str, Any]) -> Values:
 def values_of_call(frame: FrameType | None) -> Values:
     """Return ``Values``: the ranges of the results and operands of a call of a user's function.
 
-    Read both from the local variables ``trace`` and ``results`` of the nearest frame that has them.
-    Return three empty lists if there is no such frame.
+    A range has the least and greatest finite element, and counts of NaN.  Read both from the local
+    variables ``trace`` and ``results`` of the nearest frame that has them.  Return three empty lists if
+    there is no such frame.
     """
     while frame is not None and not {"trace", "results"} <= frame.f_locals.keys():
         frame = frame.f_back
@@ -264,6 +283,9 @@ def values_of_call(frame: FrameType | None) -> Values:
 def operands_in(plan: Plan, seen: dict[str, Any]) -> tuple[list[Range], list[Range]]:
     """Return the ranges of the operands that the tape follows, and of the others.
 
+    A range has the least and greatest finite element, and counts of NaN and infinities.
+
+    plan : the description of the op's records, with the names of its operands.
     seen : the local variables of the compiled op: ``t_x`` is the value id of the operand x, ``d_x`` its
     data.
     """
@@ -305,7 +327,7 @@ class Checking(BackwardPass):
             raise self.error(plan, record, came, gave)
 
     def has_finite(self, value_id: int) -> bool:
-        """Return True if the sum of the contributions to a value so far is finite, or there is none."""
+        """Return True if the cotangent of a value, as far as it was computed, is finite or absent."""
         held = self.cotangents.get(value_id)
         return held is None or is_finite(held)
 
@@ -314,6 +336,7 @@ class Checking(BackwardPass):
     ) -> NonFiniteError:
         """Return the error for the rule of a record.
 
+        plan : says what the record's items are.  record : the tape's entry for one call of an op.
         came, gave : the ranges of the cotangents that it got, and of those that it computed.
         """
         line, name = self.lines.get(results_of(record)[0]), name_of_record(plan, record)
@@ -344,4 +367,7 @@ class CheckedPass(Checking):
 
 
 class CheckedGuardedPass(Checking, GuardedPass):
-    """A guarded pass, the rerun after a NaN, that raises an error as ``CheckedPass`` does."""
+    """A guarded pass that raises an error at the first rule that makes a NaN or infinity.
+
+    In a guarded pass, elements that a selection such as ``where`` left out contribute 0.
+    """

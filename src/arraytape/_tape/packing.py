@@ -81,7 +81,10 @@ class Packing:
         self.known: WeakValueDictionary[int, Packed] = WeakValueDictionary()
 
     def pack_record(self, record: Record) -> Record:
-        """Return the record of an op with its arrays packed.  Return any other record unchanged."""
+        """Return the record of an op with its arrays packed.  Return any other record unchanged.
+
+        The user's function ``pack`` stores each array, for example in a file.
+        """
         plan = plan_of(record)
         if not isinstance(plan, Plan) or not plan.positions:
             return record
@@ -89,7 +92,10 @@ class Packing:
         return (*record[:first], *map(self.pack_item, record[first:]))
 
     def pack_item(self, item: Any) -> Any:
-        """Return an item of a record with Packed objects in place of arrays."""
+        """Return an item of a record with Packed objects in place of arrays.
+
+        A Packed object holds what the user's ``pack`` returned.
+        """
         if type(item) in (tuple, list):
             return type(item)(map(self.pack_item, item))
         if type(item) not in STORAGES or type(item) is Batched:
@@ -105,7 +111,10 @@ PACKING: ContextVar[Packing | None] = ContextVar("arraytape packing", default=No
 
 
 def unpack_record(item: Any) -> Any:
-    """Return a record, or an item of one, with arrays in place of Packed objects."""
+    """Return a record, or one of its items, with the original arrays in place of packed ones.
+
+    The user's functions ``pack`` and ``unpack`` of ``saved_data`` store and restore the arrays.
+    """
     if type(item) is Packed:
         return item.unpack_array()
     if type(item) in (tuple, list) and holds_packed(item):
@@ -114,7 +123,7 @@ def unpack_record(item: Any) -> Any:
 
 
 def holds_packed(item: Any) -> bool:
-    """Return True if a record, or an item of one, holds packed arrays."""
+    """Return True if a record, or one of its items, holds arrays that the user's ``pack`` replaced."""
     if type(item) in (tuple, list):
         return any(type(part) in (tuple, list, Packed) and holds_packed(part) for part in item)
     return type(item) is Packed

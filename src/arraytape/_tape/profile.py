@@ -29,7 +29,7 @@ class Line(NamedTuple):
 
 
 class Profile:
-    """The profile of one tape, which the recording calls with each record (an observer).
+    """The profile of one tape, which the tape's recorder calls with each record (an observer).
 
     lines : the Lines, by the value id of the record's first result.
     backward : the seconds that the record's rules took in all passes, by the same id.
@@ -66,6 +66,9 @@ class Profile:
         self.since[thread] = time.perf_counter()
 
     def went_back(self, record: Record, seconds: float) -> None:
-        """Add the time that a record's rules took in a backward pass."""
+        """Add the time that a record's rules took in a backward pass.
+
+        The stepwise backward pass, which times one record after another, calls this.
+        """
         value_id = results_of(record)[0]
         self.backward[value_id] = self.backward.get(value_id, 0.0) + seconds

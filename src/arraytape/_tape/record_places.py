@@ -44,7 +44,7 @@ NOWHERE = RecordPlace(UNKNOWN, "", UNKNOWN, "", "", "")
 class RecordPlaces:
     """The source locations of a tape's records, by the value ids of the results.
 
-    The recording calls the object with each record, so that the running frames show the location.
+    The tape's recorder calls the object with each record, so that the running frames show the location.
     """
 
     def __init__(self) -> None:
@@ -113,7 +113,10 @@ def line_of_frame(frame: FrameType) -> str:
 
 
 def self_of(frame: FrameType) -> Any:
-    """Return the value of ``self`` in a frame; None if that is not the name of the first parameter."""
+    """Return the value of ``self`` in a frame; None if that is not the name of the first parameter.
+
+    A method's frame thus shows its object, from which a class or a Module is named.
+    """
     names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
     return frame.f_locals.get("self") if names[:1] == ("self",) else None
 

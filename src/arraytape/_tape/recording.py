@@ -88,12 +88,13 @@ def observed_record(
     packing: Packing | None,
     accounts: tuple[Observer, ...],
 ) -> Observer:
-    """Return the function ``record`` of a tape that has observers, a journal, packing or accounts.
+    """Return the function that adds a record to a tape with observers, a journal, packing or accounts.
 
     For each record it calls the observers, packs the data, calls the accounts, and appends the record.
 
+    records : the tape's list.
     observers : functions that get the record; one that raises keeps the record from being appended.
-    journal : the Journal of constants that enter ops after an untracked conversion, or None.
+    journal : a list of constants that enter ops after a conversion such as ``float(x)``, or None.
     packing : the Packing that replaces arrays of records (``diagnose.saved_data``), or None.
     accounts : functions that get the packed record, to count its bytes; they may raise as well.
     """
@@ -312,7 +313,10 @@ class Recording(BaseRecorder, SeesAssignments):
         self.choose_record()
 
     def pack_by(self, packing: Packing | None) -> None:
-        """Pack the data of records from now on, or stop packing if ``packing`` is None."""
+        """Pack the data of records from now on, or stop packing if ``packing`` is None.
+
+        Packing replaces arrays by results of the user's ``pack``, for example names of files.
+        """
         self.packing = packing
         if packing is not None:
             packing.recordings.append(self)
@@ -371,7 +375,10 @@ class Recording(BaseRecorder, SeesAssignments):
             self.block = None  # set last: after an interruption ``enter_block`` repeats this method
 
     def stop_unless_block_open(self) -> None:
-        """Stop following values, unless a ``with`` block of the tape is still open in some thread."""
+        """Stop following values, unless a ``with`` block of the tape is still open in some thread.
+
+        A thread may leave its block while another thread still records on the tape.
+        """
         if not (self.open or self.workers):
             self.frames.clear()
             self.followed = UNFOLLOWED
@@ -419,7 +426,10 @@ class Recording(BaseRecorder, SeesAssignments):
             self.stop_unless_block_open()
 
     def enter_worker(self, worker: Worker) -> None:
-        """Begin a block of ``in_this_thread``: record in this thread, too."""
+        """Begin a block of ``in_this_thread``: record in this thread, too.
+
+        worker : the block.
+        """
         with ENTERING:
             if not self.active:
                 raise RuntimeError(
@@ -456,7 +466,7 @@ class Recording(BaseRecorder, SeesAssignments):
         A constant is reported if a user's function used it after a conversion.  Complex data, say, set
         ``careful``, since the fast loop of the backward pass cannot process them.
 
-        plan, record : the plan and the record of what happened.
+        plan, record : the kind of the event, and its ids and data.
         """
         if plan is LEFT:
             self.note_exit(record)
@@ -476,7 +486,7 @@ class Recording(BaseRecorder, SeesAssignments):
         From the first conversion on, a journal notes the constants that enter ops: a constant may have
         been computed from the converted value.
 
-        record : the LEFT record of the conversion.
+        record : the ids of the converted values, and the source location.
         """
         with MOVING:
             # Read the attribute once, since a gradient in another thread may set it to None.
@@ -494,7 +504,7 @@ class Recording(BaseRecorder, SeesAssignments):
         return next(place for place in places if value_id in results_of(self.records[place]))
 
     def watch_nesting(self, x: Nesting) -> None:
-        """Watch all Arrays in a nesting, as ``GradientTape.watch`` does."""
+        """Watch all Arrays in a nesting: record the ops on them and on values computed from them."""
         if not self.active:
             raise RuntimeError(
                 f"watch() needs a recording tape: call it inside `with tape:` [at {user_line()}]"
@@ -587,16 +597,22 @@ class Recording(BaseRecorder, SeesAssignments):
             self.watched[id(x)] = tuple.__new__(Watched, (x, value_id, source, path, since))
 
     def watch_large(self, data: RawArray) -> None:
-        """Start dead-record collection if ``data``, a watched array, is large."""
+        """Start dead-record collection if ``data``, a watched array, is large.
+
+        The collection frees records of values that nothing refers to.  It pays only for large data.
+        """
         if is_large_data(data):
             self.watches_large = True
             self.choose_record()
 
     def source_of(self, root: Array, value_id: int, path: Path) -> tuple[int, Path]:
-        """Return the pair (source, path) of a ``Watched`` entry, if the tape already follows the root.
+        """Return where a pass finds the gradient of an Array that is watched: (value id, path).
 
-        root : the Array that owns the data.  value_id : the id of the root's value.  path : the steps
-        from the root to the Array, which is a view unless the path is ().
+        The gradient is the cotangent of the value, viewed along the path.  The root is followed already,
+        so this is called only then.
+
+        root : the Array that owns the data.  value_id : the id of the root's value.
+        path : the steps from the root to the Array, which is a view unless the path is ().
         """
         if not path and value_id not in self.implied:
             return value_id, path
@@ -649,7 +665,7 @@ class Recording(BaseRecorder, SeesAssignments):
     def value_id_of(self, x: Array, current_value: bool = False) -> int:
         """Return the value id whose cotangent is the gradient with respect to x; 0 if there is none.
 
-        For a watched Array this is the ``source`` of its ``Watched`` entry, the value at the watch.
+        For a watched Array this is the id of the value that it held when it was watched.
 
         current_value : True for targets: return the id of the Array's current value in any case.
         """
@@ -687,7 +703,10 @@ class Recording(BaseRecorder, SeesAssignments):
             self.release_records()
 
     def warn_inside(self) -> None:
-        """Warn, once, that a persistent tape records the ops of its own gradient."""
+        """Warn, once, that a persistent tape records the ops of its own gradient.
+
+        The user called ``gradient`` inside the tape's own block, which takes time and memory.
+        """
         if self in recorders() and not self.warned:
             self.warned = True
             warnings.warn(

@@ -47,7 +47,10 @@ MANY = 64  # the number of records in that sample for a tape that watches a larg
 
 # --- conditions ---------------------------------------------------------------------------------------
 def keeps_many_bytes(recording: Recording) -> bool:
-    """Return True if the records keep at least ``MUCH`` bytes, as estimated from a few records."""
+    """Return True if the records keep at least ``MUCH`` bytes, as estimated from a few records.
+
+    Then the pass frees records as it goes, which pays only for much memory.
+    """
     records = recording.records
     step = len(records) // (MANY if recording.watches_large else FEW) + 1
     sizes: dict[int, int] = {}
@@ -64,7 +67,7 @@ def may_release_records(recording: Recording) -> bool:
     """Return True if nothing but the next plain backward pass of the tape needs its records.
 
     Return False also while a function is traced (``MAKING``): the trace keeps all data anyway, and would
-    contain the NaN checks of the segments.
+    contain the NaN checks that the releasing pass makes.
     """
     return not (
         recording.persistent
@@ -103,7 +106,7 @@ class Hollow:
         self.shape, self.dtype = data.shape, data.dtype
 
     def ones_in_place(self) -> Any:
-        """Return ones with strides of 0, which take no memory.
+        """Return ones in place of the freed array.  Their strides are 0, so they take no memory.
 
         A guarded pass (the rerun after a NaN) may use them in place of the array, to find the elements
         that the target depends on: these are the same for any values.
@@ -112,7 +115,9 @@ class Hollow:
 
 
 class ReleasingPass:
-    """A backward pass that removes the records from the tape as it goes.
+    """A backward pass that frees the records of a one-shot tape as it goes, in segments.
+
+    A segment is a run of records with so many bytes.  After each, the cotangents are checked for NaN.
 
     pass_ : the plain pass, with its seeds.
     reached : dict from value ids to the shapes and dtypes (Hollow) of the cotangents before the first
@@ -133,7 +138,8 @@ class ReleasingPass:
 
         That is the plain pass, or the guarded pass that replaced it because of a NaN.
 
-        guard : True to check for NaN and to repeat a part in a guarded pass; else a NaN stays.
+        guard : True to check for NaN.  After one, a guarded pass repeats some records: elements that
+        selections left out contribute 0 there.
         """
         if not guard:
             while self.records:
@@ -162,12 +168,19 @@ class ReleasingPass:
         return self.records.pop()
 
     def pass_record_back(self, record: Record) -> None:
-        """Pass cotangents back through one record, by blocks if it is large."""
+        """Pass cotangents back through one record, by blocks if it is large.
+
+        A block is a run of elements that fits into the processor's cache.
+        """
         if not pass_back_by_blocks(self.pass_, record):
             backward(self.pass_, [record], False)
 
     def may_select(self, record: Record) -> bool:
-        """Return True if this record's op may be a selection, which leaves out elements of an input."""
+        """Return True if this record's op may be a selection, which leaves out elements of an input.
+
+        Records made after the last selection can be freed at once: a rerun after a NaN would not change
+        their cotangents.
+        """
         plan = PLANS[record[0]]
         if not self.pass_.has_cotangent(record):
             return False
@@ -182,6 +195,8 @@ class ReleasingPass:
 
         The op's rules are applied to a cotangent of ones.  Where the result is 0, the op did not use the
         element of the input.  Also return True if a rule's result is no ndarray.
+
+        plan : the description of the record's items and rules.
         """
         g = self.pass_.cotangents[record[1]]
         if type(g) is not ndarray:
@@ -201,8 +216,8 @@ class ReleasingPass:
     def run_segment(self, size: int, counted: set[int]) -> BackwardPass | None:
         """Pass cotangents back through a segment of records that keep about ``size`` bytes.
 
-        Return None.  If a cotangent became NaN, return the guarded pass that went through this segment
-        and all earlier records.
+        A segment is a run of records, after which the cotangents are checked for NaN.  Return None
+        without a NaN.  Else return the guarded pass that repeated this segment and all earlier records.
         counted : the ``id()`` of each array whose bytes were counted.
         """
         pass_, records = self.pass_, self.records
@@ -227,6 +242,8 @@ class ReleasingPass:
     def left_nan(self, before: dict[int, Any]) -> bool:
         """Return True if the last segment made a cotangent that holds a NaN.
 
+        A segment is a run of records, after which the cotangents are checked.
+
         before : the cotangents before the segment.  Watched values whose gradients are not requested
         (``idle``) are ignored.
         """
@@ -241,9 +258,9 @@ class ReleasingPass:
     def rerun_guarded(self, before: dict[int, Any], records: list[Record]) -> BackwardPass:
         """Pass the cotangents ``before`` back through ``records`` in a guarded pass; return the pass.
 
-        A guarded pass avoids NaN of elements on which the target does not depend.  It first goes through
-        ``passed``, the records of finished segments, on cotangents of ones.  This only finds the active
-        elements, since the arrays of these records have been freed.
+        In a guarded pass, elements that selections left out contribute 0, not NaN.  It first goes
+        through ``passed``, the records that were processed without a NaN, on cotangents of ones.  This
+        only finds the active elements, since the arrays of these records have been freed.
         """
         log_guarded_rerun()
         plain = self.pass_
@@ -265,6 +282,8 @@ class ReleasingPass:
 def may_be_hollow(record: Record) -> bool:
     """Return True if a guarded rerun may run the record's rule on ones in place of freed arrays.
 
+    A guarded rerun is the pass after a NaN, in which elements that selections left out contribute 0.
+
     Return False for calls of users' functions, which may fail on made-up values.
     """
     plan = PLANS[record[0]]
@@ -276,8 +295,9 @@ def may_be_hollow(record: Record) -> bool:
 def hollowed(record: Record) -> Record:
     """Return a record with a ``Hollow`` in place of each large array, so that the arrays can be freed.
 
-    This is done for elementwise ops and products.  A guarded rerun replaces a Hollow by ones, and only
-    these ops accept any values there.  Return any other record unchanged.
+    This is done for elementwise ops and products.  A Hollow is the shape and dtype of a freed array.
+    The rerun after a NaN replaces a Hollow by ones, and only these ops accept any values there.  Return
+    any other record unchanged.
     """
     plan = PLANS[record[0]]
     if not isinstance(plan, Plan) or plan.op.selects:
@@ -289,7 +309,10 @@ def hollowed(record: Record) -> Record:
 
 
 def refill_record(record: Record) -> Record:
-    """Return a record with ones in place of its freed arrays, whose shapes the ``Hollow`` items keep."""
+    """Return a record with ones in place of its freed arrays, whose shapes the record keeps.
+
+    The rerun after a NaN needs any values there, to find the elements on which the target depends.
+    """
     return tuple([item.ones_in_place() if type(item) is Hollow else item for item in record])
 
 

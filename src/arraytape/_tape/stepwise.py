@@ -25,7 +25,14 @@ if TYPE_CHECKING:
 
 
 def stepwise_backward(pass_: BackwardPass, recording: Recording) -> None:
-    """Pass cotangents back as ``backward`` does, and also time records, call hooks and unpack data."""
+    """Pass cotangents back through a tape's records, one at a time; time them, call hooks, unpack data.
+
+    Tapes with a profile, with hooks (``on_gradient``) or with packed data (``saved_data``) need this in
+    place of the fast loop.
+
+    pass_ : the backward pass, with the cotangents of the targets.
+    recording : the tape's records and hooks.
+    """
     groups = groups_of(recording.hooks.values())
     for group in groups:
         group.begin_pass()
@@ -38,7 +45,10 @@ def stepwise_backward(pass_: BackwardPass, recording: Recording) -> None:
 
 
 def walk_stepwise(pass_: BackwardPass, recording: Recording) -> None:
-    """Pass cotangents back through one record after the other; time it, and call the hooks."""
+    """Pass cotangents back through one record after the other; time it, and call the hooks.
+
+    A hook is a user's function that gets the cotangent of a value, and may replace the cotangent.
+    """
     hooks, profile = dict(recording.hooks), recording.profile
     makers = makers_of(recording.records, hooks)
     for i in range(len(recording.records) - 1, -1, -1):
@@ -74,11 +84,17 @@ class Group:
         self.passes.setdefault(get_ident(), []).append([None] * self.count)
 
     def end_pass(self) -> list[Array | None]:
-        """Pop and return the list of cotangents of the innermost pass of this thread."""
+        """Pop and return the list of cotangents of the innermost pass of this thread.
+
+        The group's function is called with it.
+        """
         return self.passes[get_ident()].pop()
 
     def call_with_cotangents(self, found: list[Array | None]) -> None:
-        """Call the user's function with the cotangents of a pass, unless all are None."""
+        """Call the user's function with the cotangents of a pass, unless all are None.
+
+        found : the cotangent of each value, or None.
+        """
         if any(g is not None for g in found):
             self.call(found)
 
@@ -97,13 +113,21 @@ class Member:
 
 
 def groups_of(hooks: Iterable[Sequence[Hook]]) -> list[Group]:
-    """Return the Groups to which hooks belong, each once; hooks : the hooks of each value."""
+    """Return the Groups to which hooks belong, each once.
+
+    A Group is a user's function that gets the cotangents of several values after a pass.
+
+    hooks : the hooks of each value.
+    """
     members = [hook for several in hooks for hook in several if isinstance(hook, Member)]
     return list({id(member.group): member.group for member in members}.values())
 
 
 def makers_of(records: Sequence[Record], value_ids: Collection[int]) -> dict[int, int]:
-    """Return a dict from each of these value ids to the index of the record that made the value."""
+    """Return a dict from each of these value ids to the index of the record that made the value.
+
+    The hooks of a value are called just before the pass goes through that record.
+    """
     # From last to first, so that the entry of the first record with a result overwrites the others.
     places = reversed(range(len(records)))
     return {
@@ -148,7 +172,10 @@ def replaced_cotangent(g: Array, found: Array | None) -> Array:
 
 
 def mark_nonzero_active(pass_: GuardedPass, value_id: int, g: RawArray) -> None:
-    """Mark those elements of a cotangent as active, in a guarded pass, that a hook set to nonzero.
+    """Mark as active, in a guarded pass, those elements of a cotangent that a hook set to nonzero.
+
+    A guarded pass, the rerun after a NaN, treats elements that selections left out as inactive: they
+    contribute 0.
 
     g : the cotangent that the hook returned.
     """

@@ -76,7 +76,7 @@ class Tangents:
 
         Do nothing if neither the Array nor the written value has a tangent.
 
-        write : the record of the write.
+        write : the record of the write, as of ``x[key] = value`` or ``x += value``.
         """
         old, path, key = write.old, write.path, ... if isinstance(write, AddRecord) else write.key
         held, t = self.get(old), self.get(write.value)
@@ -101,10 +101,13 @@ class Tangents:
 def can_write_in_place(whole: Array, t: Array | None, key: tuple[Index, Path]) -> bool:
     """Return True if the tangent ``t`` of a written value can be written into ``whole`` in place.
 
+    An example of a write is ``x[key] = value``: t belongs to the value, and ``whole`` to x.
+
     Return False if t is ``whole`` itself, or if t or the key has hidden axes (of vmap) that would have
     to be added to ``whole``.
     whole : the tangent of the Array that was written to.
-    key : the key of the recorded write, and the path of the view that was written to.
+    key : the key of the recorded write, and the path (the steps from the Array) of the view that was
+    written to.
     """
     if t is whole or axis_ids_of(key):
         return False
@@ -119,6 +122,7 @@ def write_into_tangent(
     write : the record of the write.
     whole : the Array's tangent before the write, which may be changed in place.
     t : the tangent of the value that was written; None if the value does not depend on the primals.
+    at : the operations on Arrays that the write's transposes and sums use.
     """
     path = write.path
     if t is not None and is_complex(t) and write.root_dtype.kind != "c":

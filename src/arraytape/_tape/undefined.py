@@ -35,8 +35,11 @@ def note_undefined(
 ) -> None:
     """Append the phrase "OP is NaN at a matrix SHAPE" to ``notes`` if the op's rule made a NaN.
 
+    ``warn_of_undefined`` later turns the phrases into one warning.
+
     Do nothing if the rule got a NaN itself.
 
+    plan : the description of the op's records.
     given : the cotangents or tangents that the rule got; each may be None.  found : the rule's result.
     """
     if found is not None and is_nan(found) and not any(map(is_nan, given)):
@@ -46,7 +49,9 @@ def note_undefined(
 def warn_of_undefined(notes: Sequence[str], found: Iterable[Any]) -> None:
     """Warn if a derivative is NaN because the rule of a factorisation made a NaN.
 
-    notes : the phrases of ``note_undefined``, at least one.  found : the derivatives.
+    At a matrix with coinciding eigenvalues, say, the vectors and so their derivatives are not unique.
+
+    notes : phrases such as "svd is NaN at a matrix (3, 3)", at least one.  found : the derivatives.
     """
     if not any(map(is_nan, found)):
         return

@@ -46,8 +46,8 @@ def why_not_followed(
     """Return a sentence on why a tape does not follow the source x, and advice.
 
     Return "" if the tape follows x, or if x is a Variable and the tape watches Variables at their reads.
-    alikes : a function that returns ``watched_by_layout(recording)``.  A caller with several sources
-    caches its result.
+    alikes : a function that returns the watched Arrays by shape and dtype, of which the sentence names
+    one.  A caller with several sources caches its result.
     """
     if is_followed_by(recording, x):
         return ""

@@ -38,7 +38,7 @@ def read_only_property(
     """Return a property whose setter raises AttributeError.
 
     fget, doc : the getter and the docstring.
-    name, advice : the name of the attribute, and the end of the error's message.
+    name, advice : the name of the attribute, and the end of the error's message: what to do instead.
     """
 
     def fset(x: Any, _: Any) -> NoReturn:

@@ -25,6 +25,8 @@ T = TypeVar("T")
 class Exit:
     """The descriptor ``Block.__exit__``: a read from a block returns a new function that ends the block.
 
+    So a block ends even if a KeyboardInterrupt prevents the call of ``__exit__``.
+
     The block also ends when that function is freed without a call.  ``contextlib.ExitStack`` reads
     ``__exit__`` from the class and gets the plain function ``end_block``.
     """
@@ -44,7 +46,9 @@ def end_block(block: Block, *error: object) -> None:
 
 
 class Block:
-    """A context manager: ``_begin`` changes a setting, ``_end`` restores it.
+    """The base class of context managers that also end if an interrupt prevents ``__exit__``.
+
+    In a subclass, ``_begin`` changes a setting, and ``_end`` restores it.
 
     ``_end`` may be called twice, or before ``_begin`` is complete, so it must restore only those changes
     that ``_begin`` has made.
@@ -71,7 +75,12 @@ class Block:
         raise NotImplementedError
 
     def _dropped(self, held: ref[Any]) -> None:
-        """End the block if it is still open when the function from ``__exit__`` is freed."""
+        """End the block if it is still open when the function from ``__exit__`` is freed.
+
+        Python frees it without a call if a KeyboardInterrupt came at the wrong time.
+
+        held : the weak reference to that function.
+        """
         if self._held is held:
             if self._opened is held:
                 self._end()
@@ -79,7 +88,10 @@ class Block:
 
 
 class Context(Block, ContextDecorator):
-    """A Block for one ``with`` statement, or for use as a decorator."""
+    """A context manager for one ``with`` statement, or for use as a decorator.
+
+    As a ``Block``, it ends even if an interrupt prevents the call of ``__exit__``.
+    """
 
     def _recreate_cm(self) -> Self:
         """Return a new block; ``ContextDecorator`` calls this method at each call of the function."""

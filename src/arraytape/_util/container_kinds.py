@@ -68,7 +68,10 @@ def _unflatten_tuple(structure: tuple[Any, ...], parts: list[Any]) -> Any:
 
 
 def _unflatten_mapping(structure: Mapping[Any, Any], parts: dict[Any, Any]) -> Any:
-    """Return ``parts`` in a mapping of the class of ``structure``; in a dict if that is impossible."""
+    """Return ``parts`` in a mapping of the class of ``structure``; in a dict if that is impossible.
+
+    A user's class of mappings may have a constructor with other parameters.
+    """
     if type(structure) is dict:
         return parts
     if isinstance(structure, MutableMapping):
@@ -97,7 +100,7 @@ LEAVES: list[type] = [int, float, complex, str, bytes, bytearray, type, type(Non
 
 
 class Kinds(dict[type, Kind | None]):
-    """A cache that maps a class to its Kind, or to None if the instances of the class are leaves."""
+    """A cache from classes to the functions that flatten their instances; None for classes of leaves."""
 
     def __missing__(self, cls: type) -> Kind | None:
         if len(self) >= CACHED:
@@ -112,9 +115,10 @@ KINDS = Kinds()
 
 
 def _kind_of(cls: type) -> Kind | None:
-    """Return the Kind of a class; None if its instances are leaves, as for a class with a ``dtype``.
+    """Return the functions that flatten containers of a class (a Kind); None for a class of leaves.
 
-    Raise TypeError if the class is not registered, but derives from a registered class.
+    A class with a ``dtype`` counts as a class of arrays, which are leaves.  Raise TypeError if the class
+    is not registered, but derives from a registered class.
     """
     if cls in REGISTERED:
         return REGISTERED[cls]
@@ -141,17 +145,21 @@ def _kind_of(cls: type) -> Kind | None:
 
 
 def is_dataclass(cls: type) -> bool:
-    """Return ``dataclasses.is_dataclass(cls)`` without an import of ``dataclasses``."""
+    """Return ``dataclasses.is_dataclass(cls)`` without an import of ``dataclasses``.
+
+    That import would make the import of arraytape slower.
+    """
     return hasattr(cls, "__dataclass_fields__")
 
 
 def _dataclass_kind(cls: type) -> Kind | None:
-    """Return the Kind of a dataclass; None if it has a field ``dtype`` and so counts as an array class.
+    """Return the functions that flatten a dataclass (a Kind); None if it has a field ``dtype``.
 
-    The parts are the fields that are not static; a rebuilt instance gets the static fields of the old
-    one.  Neither ``__init__`` nor ``__post_init__`` runs, because their checks might refuse parts such
-    as None or Arrays of other shapes.  Attributes that are no fields are not copied, since
-    ``__post_init__`` or a cached property may have computed them from the old parts.
+    A class with a ``dtype`` counts as a class of arrays.  The parts are the fields that are not static;
+    a rebuilt instance gets the static fields of the old one.  Neither ``__init__`` nor ``__post_init__``
+    runs, because their checks might refuse parts such as None or Arrays of other shapes.  Attributes
+    that are no fields are not copied, since ``__post_init__`` or a cached property may have computed
+    them from the old parts.
     """
     import dataclasses
 
@@ -183,7 +191,10 @@ def _dataclass_kind(cls: type) -> Kind | None:
 
 
 def declare_leaf_class(cls: type) -> None:
-    """Declare that the instances of a class and of its subclasses are leaves."""
+    """Declare that the instances of a class and of its subclasses are leaves.
+
+    A nesting, such as a list or a dict, ends at its leaves.
+    """
     LEAVES.append(cls)
     KINDS.clear()
 
@@ -269,7 +280,10 @@ def register_nesting(
 
 
 def _check_class(cls: type) -> None:
-    """Raise TypeError or KeyError for a class that cannot be registered."""
+    """Raise TypeError or KeyError for a class that cannot be registered.
+
+    Classes of arrays, Modules and numbers cannot be registered, nor those that already are.
+    """
     if not isinstance(cls, type):
         raise TypeError(f"register_nesting: pass a class, got {describe(cls)} [at {user_line()}]")
     name = cls.__qualname__
@@ -296,7 +310,7 @@ def _check_class(cls: type) -> None:
 def _registered_kind(
     cls: type, flatten: Callable[[Any], Any], unflatten: Callable[[Any, Any], Any], declared: str
 ) -> Kind:
-    """Return a Kind that calls the user's ``flatten`` and ``unflatten`` and checks their results.
+    """Return the Kind of a registered class: it calls the user's functions and checks their results.
 
     declared : ``file:line`` of the user's call of ``register_nesting``.
     """

@@ -95,7 +95,8 @@ class UnknownName:
     The hint is searched for only when the message is read, because ``hasattr`` discards the error
     unread.
 
-    message : the text before the hint.  The other parameters are those of ``unknown_name``.
+    message : the text before the hint.  name, obj : the unknown name, and the object that lacks it.
+    where : the key of the table in which the hint is searched for.
     """
 
     __slots__ = ("message", "name", "obj", "where")
@@ -118,7 +119,8 @@ class UnknownName:
 def unknown_name(message: str, name: str, obj: object, where: str) -> AttributeError:
     """Return the AttributeError for a name that ``obj`` lacks; its message ends with a hint.
 
-    where : the key in ``other_names.TABLES`` of the table in which the hint is searched for.
+    where : the key in ``other_names.TABLES`` of the table in which the hint is searched for, such as
+    "namespace".
     """
     return AttributeError(UnknownName(message, name, obj, where), name=name, obj=obj)
 
@@ -126,6 +128,9 @@ def unknown_name(message: str, name: str, obj: object, where: str) -> AttributeE
 def missing_from(module: str, where: str, chapter: str | None = None) -> Callable[[str], Any]:
     """Return a ``__getattr__`` for a module, which raises AttributeError with a hint for the name.
 
+    A user of another library may look up one of its names, such as ``xp.cat``.
+
+    module : the name of the module.
     where : the key in ``other_names.TABLES`` of the table in which the hint is searched for.
     chapter : if not None, names of numpy ("") or of numpy.linalg or numpy.fft ("linalg", "fft") that
     ``_numpy_api/names.py`` implements are returned instead.
@@ -144,7 +149,9 @@ def missing_from(module: str, where: str, chapter: str | None = None) -> Callabl
 
 @functools.cache
 def folder_of(kind: str) -> str:
-    """Return ``sysconfig.get_path(kind)`` with a separator at its end.
+    """Return the folder ``sysconfig.get_path(kind)`` of Python, with a separator at its end.
+
+    Files are recognised by such prefixes: as the user's, or as those of packages.
 
     The lock SYSCONFIG is held, because the first call of ``sysconfig`` fills a table that threads share.
     """
@@ -156,7 +163,10 @@ def folder_of(kind: str) -> str:
 
 @functools.cache
 def folder_of_package(name: str) -> str:
-    """Return the folder of a package; if it is not installed, the folder where pip would install it."""
+    """Return the folder of a package; if it is not installed, the folder where pip would install it.
+
+    Frames of the package are skipped in the search for the user's line.
+    """
     import importlib.util
 
     spec = None
@@ -172,13 +182,18 @@ def see(anchor: str) -> str:
 
 
 def foreign(frame: FrameType) -> bool:
-    """Return True if a frame runs code outside of arraytape and NumPy, of a file that is ``outside``."""
+    """Return True if a frame runs code outside of arraytape and NumPy.
+
+    It is then code of the user or of another library, which a message may name.
+    """
     return outside(frame.f_code.co_filename)
 
 
 @functools.lru_cache(maxsize=4096)
 def outside(file: str) -> bool:
     """Return True if a file belongs neither to arraytape, nor to NumPy, nor to array_api_compat.
+
+    Messages name lines of such files only.
 
     Files of NumPy's own tests count as outside.
     """
@@ -190,7 +205,10 @@ def outside(file: str) -> bool:
 
 
 def user_frame() -> FrameType | None:
-    """Return the innermost running frame whose file is the user's (``is_users_file``), or None."""
+    """Return the innermost running frame of the user's code, or None.
+
+    Frames of arraytape, NumPy, SciPy, scikit-learn, joblib and pandas are skipped.
+    """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and not is_users_file(frame.f_code.co_filename):
         frame = frame.f_back
@@ -212,7 +230,10 @@ def is_users_file(file: str) -> bool:
 
 
 def numpys_function() -> str:
-    """Return the name of NumPy's Python function that the user's line called; "" if there is none."""
+    """Return the name of NumPy's Python function that the user's line called; "" if there is none.
+
+    NumPy's function has called arraytape, and a message names it.
+    """
     name, frame = "", sys._getframe(1)
     while not foreign(frame) and frame.f_back is not None:
         name = frame.f_code.co_qualname if frame.f_code.co_filename.startswith(NUMPY) else ""
@@ -221,13 +242,16 @@ def numpys_function() -> str:
 
 
 def user_line() -> str:
-    """Return ``file:line`` of ``user_frame()``."""
+    """Return ``file:line`` of the innermost running line of the user's code, for messages."""
     frame = user_frame()
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else "an unknown line"
 
 
 def stacklevel() -> int:
-    """Return the ``stacklevel`` with which ``warnings.warn`` names the line that called arraytape."""
+    """Return the ``stacklevel`` with which ``warnings.warn`` names the line that called arraytape.
+
+    So the warning shows the user's line.
+    """
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and not foreign(frame):
         level += frame.f_code.co_filename != TRAMPOLINE
@@ -304,7 +328,7 @@ SHORT.maxlevel, SHORT.maxstring, SHORT.maxother = 3, 60, 60
 def short_repr(value: Any) -> str:
     """Return a shortened repr of an argument; for an array its type, dtype and shape.  Never raise.
 
-    ``describe`` also names the types of arguments that are no arrays.
+    Messages show it.  ``describe`` also names the types of arguments that are no arrays.
     """
     if describes_array(value):
         return describe(value)
@@ -372,7 +396,10 @@ def variables_in_frames() -> dict[int, Any]:
 
 
 def with_variables(value: Any, named: dict[int, Any]) -> Any:
-    """Return raw data, or a list or tuple, with Variables in place of their data."""
+    """Return raw data, or a list or tuple, with Variables in place of their data.
+
+    A message can then name a Variable that the user passed.
+    """
     if type(value) in (list, tuple):
         return type(value)([named.get(id(part), part) for part in value])
     return named.get(id(value), value)
@@ -446,7 +473,9 @@ def raise_documented(error: Exception, name: str, /, *args: Any, **keywords: Any
 
 
 def entrance(function: Callable[P, R]) -> Callable[P, R]:
-    """Wrap a public function so that it raises only exceptions that it documents (``raise_documented``).
+    """Wrap a public function so that it raises only exceptions that it documents.
+
+    ``raise_documented`` replaces most other exceptions.
 
     The wrapper costs one more call.  So functions that users call in loops have no wrapper, but the same
     ``except`` clause in their body.
@@ -464,6 +493,8 @@ def entrance(function: Callable[P, R]) -> Callable[P, R]:
 
 def is_users_own(error: Exception) -> bool:
     """Return True if a frame of the error's traceback runs the user's code or another library's.
+
+    Such an error is raised unchanged.
 
     Frames of arraytape, NumPy and the standard library do not count.
     """

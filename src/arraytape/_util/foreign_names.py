@@ -25,7 +25,10 @@ NAMES = (
 
 
 class ForeignName:
-    """A descriptor for a name such as ``detach``, whose reads and writes raise AttributeError."""
+    """A descriptor for a name such as ``detach``, whose reads and writes raise AttributeError.
+
+    The error names arraytape's counterpart of the other library's attribute.
+    """
 
     __slots__ = ("name",)
 
@@ -49,12 +52,15 @@ class ForeignName:
 
 
 class ForeignNames:
-    """The base class of Array whose attributes are the descriptors for NAMES."""
+    """The base class of Array with a descriptor for each name of another library, such as ``detach``.
+
+    A read of such a name raises AttributeError with advice.
+    """
 
     __slots__ = ()
 
     def __dir__(self) -> list[str]:
-        """Return the attributes of an Array, without the names that raise."""
+        """Return the attributes of an Array, without names of other libraries, whose reads raise."""
         return [name for name in object.__dir__(self) if name not in NAMES or hasattr(self, name)]
 
 

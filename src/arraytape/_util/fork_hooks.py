@@ -20,14 +20,20 @@ ROUNDS = 100  # the maximum number of waits; then the process forks although imp
 
 
 def being_imported() -> list[str]:
-    """Return the modules of PACKAGES that other threads are importing."""
+    """Return the modules of PACKAGES that other threads are importing.
+
+    A fork waits until their imports end, or else the child would inherit held import locks.
+    """
     locks: dict[str, Any] = getattr(sys.modules["_frozen_importlib"], "_module_locks", {})
     held = [(name, reference()) for name, reference in locks.copy().items()]
     return [name for name, lock in held if name.partition(".")[0] in PACKAGES and is_held(lock)]
 
 
 def is_held(lock: Any) -> bool:
-    """Return True if another thread holds a module's import lock, or is about to take it."""
+    """Return True if another thread holds a module's import lock, or is about to take it.
+
+    lock : an entry of importlib's table of module locks; None if it was freed.
+    """
     if lock is None:  # freed since its weak reference was read
         return False
     if getattr(lock, "owner", None) not in (None, get_ident()):
@@ -40,7 +46,10 @@ def is_held(lock: Any) -> bool:
 
 
 def wait_for_imports() -> None:
-    """Wait for other threads' imports, ROUNDS times at most; take the lock that each import needs."""
+    """Wait for other threads' imports, ROUNDS times at most; take the lock that each import needs.
+
+    This runs before a fork, so that the child inherits no held import lock.
+    """
     for _ in range(ROUNDS):
         _imp.acquire_lock()  # no import can begin without this lock
         names = being_imported()

@@ -12,6 +12,7 @@ def facts_table(title: str, facts: Mapping[str, object], text: str = "") -> str:
     """Return a title, a table with a row for each fact, and a preformatted text, as HTML.
 
     facts : name -> value, which is shown as its ``str``.
+    text : shown under the table in a fixed-width font.
     """
     rows = [
         f'<tr><th style="{LEFT}">{escape(name)}</th><td style="{LEFT}">{escape(str(value))}</td></tr>'

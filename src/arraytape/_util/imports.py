@@ -26,6 +26,8 @@ LOCK = reentrant_lock()  # protects WAITING; never held during an import or an a
 def when_imported(name: str, action: Action) -> None:
     """Call ``action(module)`` as soon as the module's body has run: now, or after its import.
 
+    Other libraries are thus prepared for Arrays without being imported.
+
     The action may be called several times, and must allow that.
     """
     if name not in sys.modules:
@@ -51,7 +53,10 @@ def await_module(name: str, action: Action) -> None:
 
 
 def is_running(module: ModuleType) -> bool:
-    """Return True if this thread is importing the module further up the stack."""
+    """Return True if this thread is importing the module further up the stack.
+
+    Its contents are then not complete.
+    """
     initializing = getattr(module.__spec__, "_initializing", False)
     return bool(initializing) and module.__name__ not in RAN
 
@@ -64,10 +69,11 @@ def run_actions(module: ModuleType) -> None:
 
 
 class Finder:
-    """A finder in ``sys.meta_path`` that makes the loaders of modules in WAITING run their actions.
+    """A finder in ``sys.meta_path`` that makes modules in WAITING run their actions after the import.
 
-    The other finders of ``sys.meta_path`` provide these loaders.  The class does not derive from
-    MetaPathFinder, because the import of ``importlib.abc`` takes longer than that of this module.
+    An action is a function of the imported module.  The other finders of ``sys.meta_path`` provide the
+    modules' loaders.  The class does not derive from MetaPathFinder, because the import of
+    ``importlib.abc`` takes longer than that of this module.
     """
 
     def find_spec(
@@ -90,6 +96,8 @@ FINDER = Finder()
 
 def run_actions_after(loader: Any) -> None:
     """Make a loader run the actions in WAITING after it has run the body of its module.
+
+    An action is a function of the imported module, to be called after its import.
 
     ``exec_module`` is replaced on this one instance.  The replacement removes itself at its first call.
     """

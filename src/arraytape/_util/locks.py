@@ -43,7 +43,10 @@ LOADING = reentrant_lock()
 
 
 def in_one_step(held: AbstractContextManager[Any]) -> Callable[[F], F]:
-    """Return a decorator that makes a function hold the lock ``held``, in builds without a GIL only."""
+    """Return a decorator that makes a function hold the lock ``held``, in builds without a GIL only.
+
+    With a GIL such a function runs in one step anyway.
+    """
 
     def with_lock(function: F) -> F:
         if not FREE_THREADED:

@@ -64,14 +64,22 @@ def parts_of_nesting(value: Nesting) -> Any:
 
 
 def items_of(parts: Parts) -> Iterator[tuple[Any, Any]]:
-    """Return an iterator of pairs (name, part); in a list or tuple, the index of a part is its name."""
+    """Return an iterator of pairs (name, part); in a list or tuple, the index of a part is its name.
+
+    parts : the parts of a container: a dict, a list or a tuple.
+    """
     return iter(parts.items() if isinstance(parts, dict) else enumerate(parts))
 
 
 def located(
     structure: Nesting, path: str = "", owner: Nesting = None
 ) -> Iterator[tuple[str, Any, Any]]:
-    """Yield (path, leaf, container of the leaf) for each leaf; a path is a text such as "layers.0.w"."""
+    """Yield (path, leaf, container of the leaf) for each leaf of a nesting.
+
+    A path is a text such as "layers.0.w", for messages and names.
+
+    path, owner : the path of ``structure`` in a larger nesting, and the container that holds it.
+    """
     parts = parts_of_nesting(structure)
     if parts is None:
         yield path, structure, owner
@@ -89,7 +97,10 @@ def place_in_nesting(leaf: Nesting, structure: Nesting) -> str:
 
 
 def _static_field_advice(owner: Nesting) -> str:
-    """Return advice for a message about a leaf, if ``owner``, its container, is a dataclass; else ""."""
+    """Return advice for a message about a leaf, if ``owner``, its container, is a dataclass; else "".
+
+    A field of a dataclass that is no array can be declared static, so that it is no leaf.
+    """
     plain = type(owner) not in REGISTERED and not isinstance(owner, Mapping | list | tuple)
     if not plain or not is_dataclass(type(owner)):
         return ""
@@ -175,6 +186,8 @@ def leaves_like(
 def holds_numbers(value: Nesting, depth: int = 64) -> bool:
     """Return True for a number, and for a nonempty list of numbers or of such lists, or a tuple.
 
+    A user may pass such a list in place of an array.
+
     depth : the largest number of nested lists.
     """
     if isinstance(value, list | tuple):
@@ -184,6 +197,8 @@ def holds_numbers(value: Nesting, depth: int = 64) -> bool:
 
 def parts_with(wanted: Iterator[bool], structure: Nesting) -> Any:
     """Return a nesting of dicts and lists with True in place of each wanted leaf.
+
+    The gradients that a user's rule returns, for example, are matched with it.
 
     Leaves that are not wanted, and containers without wanted leaves, are left out.  The result is None
     if no leaf is wanted.
@@ -202,6 +217,8 @@ def parts_with(wanted: Iterator[bool], structure: Nesting) -> Any:
 
 def in_order_of(structure: Nesting, other: Nesting, name: str) -> Any:
     """Return ``other``, a nesting, with the keys of its dicts in the order of those in ``structure``.
+
+    The leaves of both nestings then belong together in order.
 
     Raise ValueError, with a message that begins with ``name``, if ``structure`` has no dict at the same
     place, or a dict with other keys.

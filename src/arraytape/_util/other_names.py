@@ -425,8 +425,8 @@ def counterpart(name: str, where: str = "namespace") -> str | None:
 def hint(name: str, where: str = "namespace", obj: Any = None) -> str:
     """Return advice for a missing name, to be appended to a message; "" if there is none.
 
-    where : a key of TABLES.  obj : the object that lacks the name, whose similar public names are
-    proposed.
+    where : a key of TABLES.
+    obj : the object that lacks the name, whose similar public names are proposed.
     """
     if where not in TABLES or name.startswith("_"):
         return ""
@@ -437,6 +437,7 @@ def hint(name: str, where: str = "namespace", obj: Any = None) -> str:
 def in_a_chapter(name: str, where: str) -> str | None:
     """Return advice such as "use xp.linalg.inv" if another namespace of arraytape has the name, or None.
 
+    name : the name that the user looked up.
     where : the namespace in which the name was looked up, a key of TABLES.
     """
     if where not in CHAPTERS and where != "namespace":
@@ -453,6 +454,9 @@ def misspelt(name: str, where: str, obj: Any) -> str | None:
 
     The limits NEAR and SHORT, and UNRELATED, exclude valid names of something else: ``relu`` is not
     proposed for ``gelu``.
+
+    where : the namespace in which the name was looked up, a key of TABLES.
+    obj : the object that lacks the name.
     """
     import difflib
 

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def references_to_item(container: Any, key: Any) -> int:
-    """Return sys.getrefcount of ``container[key]``.
+    """Return sys.getrefcount of ``container[key]``, which shows if something else uses the object.
 
     The count includes references that this call makes, whose number depends on Python's version.  So
     compare the count with ALONE, the count of an object to which only a container refers.

@@ -27,6 +27,8 @@ FOREIGN: dict[str, bool] = {}  # a cache from file names to ``outside(file)``
 class Place(NamedTuple):
     """An instruction that ran in a frame of the user's code or of a library.
 
+    The line is computed from it only when a message needs the line.
+
     code, instruction : the code object of the frame, and the index of the instruction in its bytecode.
     frame : the ``id`` of the frame, which another frame may have after this one has ended.
     names : the globals of the frame if they are those of a module, or else NO_NAMES.
@@ -45,7 +47,7 @@ class Place(NamedTuple):
 
     @property
     def lies_in_library(self) -> bool:
-        """Return True if the file belongs to Python or to an installed package."""
+        """Return True if the file of the code belongs to Python or to an installed package."""
         return is_installed(self.code.co_filename)
 
     def __str__(self) -> str:
@@ -66,6 +68,8 @@ ALL_NAMES: ContextVar[bool] = ContextVar("arraytape all names", default=False)
 @functools.lru_cache(maxsize=8)
 def installed_prefixes(path: tuple[str, ...]) -> tuple[str, ...]:
     """Return prefixes of the paths of all files of Python and of installed packages.
+
+    A file whose path begins with one of them is not the user's.
 
     path : ``sys.path`` as a tuple.
     """
@@ -132,6 +136,8 @@ def stack_here(*until: Container[int]) -> Stack:
 def module_globals(frame: FrameType) -> dict[str, Any]:
     """Return a frame's globals if they are those of a module, or if ALL_NAMES is set; else NO_NAMES.
 
+    A Place is a source location that is kept for later messages.
+
     A Place must not keep other globals alive, such as a dict that was passed to ``exec``.
     """
     names = frame.f_globals
@@ -141,10 +147,11 @@ def module_globals(frame: FrameType) -> dict[str, Any]:
 
 
 def shared_stack(stack: Stack) -> Stack:
-    """Return an equal stack from STACKS, so that a loop makes only one; add ``stack`` if there is none.
+    """Return an equal stack of source locations from STACKS; add ``stack`` if there is none.
 
-    The frames must be the same, because ``cut_stack`` searches for frames
-    by ``id``.
+    So the iterations of a loop share one stack.
+
+    Equal stacks have the same frames, because ``cut_stack`` searches for frames by ``id``.
     """
     key = (*stack_key(stack), stack[-1].frame if stack else 0)
     if len(STACKS) > MANY:
@@ -156,9 +163,10 @@ def shared_stack(stack: Stack) -> Stack:
 
 
 def cut_stack(stack: Stack, frames: Container[int]) -> Stack:
-    """Return a stack without the places outside of certain frames, such as those of a tape's block.
+    """Return a stack of source locations without those outside of a tape's ``with`` block.
 
-    The result ends with the first place whose frame's ``id`` is in ``frames``.
+    frames : the ``id`` of each frame that runs the block.  The result ends with the first place whose
+    frame's ``id`` is in ``frames``.
     """
     for i, place in enumerate(stack):
         if place.frame in frames:
@@ -179,11 +187,17 @@ def innermost_outside_frame() -> FrameType | None:
 
 
 def innermost_user_place(stack: Stack) -> Place | None:
-    """Return the innermost place outside of installed packages; else the innermost place, or None."""
+    """Return the innermost source location outside of installed packages, for a message.
+
+    If there is none, return the innermost location, or None for an empty stack.
+    """
     own = [place for place in stack if not place.lies_in_library]
     return next(iter([*own, *stack]), None)
 
 
 def stack_key(stack: Stack) -> tuple[int, ...]:
-    """Return a key for a stack: a flat tuple of code ids and instructions, two items for each place."""
+    """Return a dict key for a stack of source locations: a flat tuple, two items for each location.
+
+    The items are the id of the code object and the index of the instruction.
+    """
     return tuple([part for place in stack for part in (id(place.code), place.instruction)])

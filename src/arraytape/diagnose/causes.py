@@ -41,7 +41,10 @@ WITH_LINES = (
 
 # --- the dtypes -----------------------------------------------------------------------------------
 def source_has_no_gradient(facts: GradientFacts) -> str:
-    """Return a sentence if the dtype of the source is integer or boolean, else ""."""
+    """Return a sentence if the dtype of the source is integer or boolean, else "".
+
+    facts : what is known about the tape, the target and the source.
+    """
     if differentiable(facts.source):
         return ""
     return (
@@ -51,7 +54,10 @@ def source_has_no_gradient(facts: GradientFacts) -> str:
 
 
 def target_has_no_gradient(facts: GradientFacts) -> str:
-    """Return a sentence if the dtype of the target is integer or boolean, else ""."""
+    """Return a sentence if the dtype of the target is integer or boolean, else "".
+
+    facts : what is known about the tape, the target and the source.
+    """
     if differentiable(facts.target):
         return ""
     step = facts.first_unrecorded
@@ -64,14 +70,20 @@ def target_has_no_gradient(facts: GradientFacts) -> str:
 
 # --- the source -----------------------------------------------------------------------------------
 def swapped_arguments(facts: GradientFacts) -> str:
-    """Return a sentence if the source was computed from the target, as after swapped arguments."""
+    """Return a sentence if the source was computed from the target, as after swapped arguments.
+
+    facts : what is known about the tape, the target and the source.
+    """
     if not facts.target_is_on_tape or facts.origin not in facts.after_target:
         return ""
     return swapped_words(facts.source, facts.target)
 
 
 def source_made_outside(facts: GradientFacts) -> str:
-    """Return a sentence if the source was made of followed values while the tape did not record."""
+    """Return a sentence if the source was made of followed values while the tape did not record.
+
+    facts : what is known about the tape, the target and the source.
+    """
     if facts.lines is None or is_followed_by(facts.recording, facts.source):
         return ""
     origins, _ = facts.noted_ids
@@ -86,12 +98,18 @@ def source_made_outside(facts: GradientFacts) -> str:
 
 
 def never_watched(facts: GradientFacts) -> str:
-    """Return the text of the TapeWarning if the tape does not follow the source, else ""."""
+    """Return the text of the usual warning if the tape does not follow the source, else "".
+
+    facts : what is known about the tape, the target and the source.
+    """
     return why_not_followed(facts.recording, facts.source)
 
 
 def variable_not_followed(facts: GradientFacts) -> str:
-    """Return a sentence if the source is an untrainable Variable, or was not read while recording."""
+    """Return a sentence if the source is an untrainable Variable, or was not read while recording.
+
+    facts : what is known about the tape, the target and the source.
+    """
     x = facts.source
     if not isinstance(x, Variable) or is_followed_by(facts.recording, x):
         return ""
@@ -111,8 +129,8 @@ def variable_not_followed(facts: GradientFacts) -> str:
 def watched_after_use(facts: GradientFacts) -> str:
     """Return a sentence if the source was watched only after the target had used it.
 
-    If the tape follows an Array already, ``watch`` gives the Array a new value id (``entry.source``).
-    Records from before that call have the old value id (``entry.root``) as input.
+    If the tape follows an Array already, ``watch`` gives the Array a new number (value id),
+    ``entry.source``.  Records from before that call have the old value id (``entry.root``) as input.
     """
     entry = facts.recording.watched.get(id(facts.source))
     if entry is None or entry.root == entry.source:
@@ -146,14 +164,17 @@ def cause_in_warning(facts: GradientFacts) -> str:
 def step_not_recorded(facts: GradientFacts) -> str:
     """Return a sentence on the first op between source and target that the tape did not record.
 
-    Return "" if ``diagnose.lines`` noted no such op.
+    Return "" if ``diagnose.lines``, which notes all ops of a block, noted no such op.
     """
     step = facts.first_unrecorded
     return "" if step is None else how_unrecorded(facts, step)
 
 
 def how_unrecorded(facts: GradientFacts, step: Step) -> str:
-    """Return a sentence on why the tape did not record ``step``, which ``diagnose.lines`` noted."""
+    """Return a sentence on why the tape did not record ``step``, which ``diagnose.lines`` noted.
+
+    step : an op with its line.
+    """
     where = f"{public_op_name(step.name)} at {step.line}"
     tape = id(facts.original)
     if step.kind == "assign":
@@ -192,7 +213,10 @@ def rule_is_none(facts: GradientFacts) -> str:
 
 
 def left_the_tape(facts: GradientFacts) -> str:
-    """Return a sentence if values computed from the source were converted, or used in another thread."""
+    """Return a sentence if values computed from the source left the tape.
+
+    They do so if they are converted, as by ``float(x)``, or used in another thread.
+    """
     if not facts.conversions:
         return ""
     threads = [line for line in facts.conversions if "(in another thread" in line]
@@ -225,7 +249,10 @@ def view_of_its_own(facts: GradientFacts) -> str:
 
 
 def common_ancestor_only(facts: GradientFacts) -> str:
-    """Return a sentence if the target depends on inputs of the source, but not on the source."""
+    """Return a sentence if the target depends on inputs of the source, but not on the source.
+
+    facts : what is known about the tape, the target and the source.
+    """
     recording = facts.recording
     if not facts.target_is_on_tape or facts.origin in recording.leaves:
         return ""
@@ -233,7 +260,10 @@ def common_ancestor_only(facts: GradientFacts) -> str:
 
 
 def never_used(facts: GradientFacts) -> str:
-    """Return a sentence if the source is an input of no record, else ""."""
+    """Return a sentence if the source is an input of no record, else "".
+
+    facts : what is known about the tape, the target and the source.
+    """
     if facts.using_records:
         return ""
     return (
@@ -255,7 +285,10 @@ def source_used_elsewhere(facts: GradientFacts) -> str:
 
 
 def possible_reasons(facts: GradientFacts) -> str:
-    """Return a sentence with possible reasons why no record leads from the source to the target."""
+    """Return a sentence with possible reasons why no record leads from the source to the target.
+
+    facts : what is known about the tape, the target and the source.
+    """
     if facts.lines is not None:
         return (
             "No op that was noted leads from it to the target either: the target does not depend on "

@@ -107,6 +107,7 @@ def array_names(arrays: list[Any], nestings: tuple[Any, Any]) -> dict[int, str]:
 
     The name is the Array's own, its path in a nesting, the name of a variable of the caller, or "".
     nestings : the target and the sources as the user gave them.
+    arrays : the Arrays to name.
     """
     frame = user_frame()
     variables = dict(frame.f_locals) if frame else {}

@@ -77,6 +77,8 @@ def explain_by_lines(recording: Recording, target: Array, source: Array, seen: L
     """Return a sentence on the ops between source and target, for a tape whose records were freed.
 
     ``diagnose.lines`` has noted the ops in ``seen``.  If ``seen`` is None, the sentence is "".
+
+    recording : the tape's recorder.  seen : the ops with their lines, or None.
     """
     if seen is None:
         return ""
@@ -93,14 +95,17 @@ def explain_by_lines(recording: Recording, target: Array, source: Array, seen: L
 
 
 def recording_of(tape: GradientTape) -> Recording:
-    """Return the recording of a tape; raise TypeError for anything else."""
+    """Return the recorder of a tape, which has its records; raise TypeError for anything else."""
     if not isinstance(tape, GradientTape):
         raise TypeError(f"the tape must be a GradientTape, got {describe(tape)} [at {user_line()}]")
     return tape._recording
 
 
 def explain_gradient(facts: GradientFacts, gradient: Array | Exception | None) -> str:
-    """Return the paragraph of ``explain`` about a gradient, or about the error raised instead."""
+    """Return the paragraph of ``explain`` about a gradient, or about the error raised instead.
+
+    facts : what is known about the tape, the target and the source.
+    """
     if gradient is None:
         why = next(filter(None, (cause(facts) for cause in CAUSES)))
         return f"The gradient is None: {why}."
@@ -120,7 +125,10 @@ def explain_gradient(facts: GradientFacts, gradient: Array | Exception | None) -
 
 
 def path_phrase(facts: GradientFacts) -> str:
-    """Return a phrase that names the ops on the path from the source to the target."""
+    """Return a phrase that names the ops on the path from the source to the target.
+
+    facts : what is known about the tape, the target and the source.
+    """
     records = [record for record in facts.between if isinstance(plan_of(record), Plan)]
     if not facts.between:
         return f"to the target {name_with_layout(facts.target)} as its own source"

@@ -31,7 +31,7 @@ PassOf = Callable[[RawData, set[int]], BackwardPass]
 
 
 def copy_of(recording: Recording) -> Recording:
-    """Return an inactive copy of a recording: backward passes on it leave the tape unchanged."""
+    """Return an inactive copy of a tape's recorder: backward passes on it leave the tape unchanged."""
     copy = object.__new__(Recording)
     vars(copy).update(vars(recording))
     copy.records, copy.known = list(recording.records), set(recording.known)
@@ -42,7 +42,10 @@ def copy_of(recording: Recording) -> Recording:
 
 
 def descendants_of(records: Iterable[Record | Step], value_ids: Iterable[int]) -> set[int]:
-    """Return ``value_ids`` and the ids of all values that were computed from these values."""
+    """Return ``value_ids`` and the ids of all values that were computed from these values.
+
+    records : the tape's records, or the ops that ``diagnose.lines`` noted.
+    """
     found = set(value_ids)
     for record in records:
         outs, ins = record_ends(record)
@@ -52,7 +55,10 @@ def descendants_of(records: Iterable[Record | Step], value_ids: Iterable[int]) -
 
 
 def needed_by(records: Sequence[Record | Step], value_ids: Iterable[int]) -> set[int]:
-    """Return ``value_ids`` and the ids of all values from which these values were computed."""
+    """Return ``value_ids`` and the ids of all values from which these values were computed.
+
+    records : the tape's records, or the ops that ``diagnose.lines`` noted.
+    """
     found = set(value_ids)
     for record in reversed(records):
         outs, ins = record_ends(record)
@@ -62,7 +68,10 @@ def needed_by(records: Sequence[Record | Step], value_ids: Iterable[int]) -> set
 
 
 def record_ends(record: Record | Step) -> tuple[Sequence[int], Sequence[int]]:
-    """Return the value ids of the results and of the inputs of a record or noted step."""
+    """Return the value ids of the results, and of the inputs, of an op that was recorded or noted.
+
+    record : the tape's record of the op, or the step that ``diagnose.lines`` noted.
+    """
     if isinstance(record, Step):
         return record.outs, record.ins
     return results_of(record), inputs_of(record)
@@ -72,7 +81,9 @@ def record_ends(record: Record | Step) -> tuple[Sequence[int], Sequence[int]]:
 class GradientFacts:
     """The facts about a target and a source on a tape.
 
-    original : the tape's Recording.
+    ``explain`` finds out from them why a gradient is None.
+
+    original : the tape's recorder, with its records.
     recording : an inactive copy of ``original``.
     lines : the steps that ``diagnose.lines`` noted, or None.
     request : the Differentiation that computes the gradient, or the LookupError for a missing rule.
@@ -89,7 +100,7 @@ class GradientFacts:
             self.request = self.make_request()
 
     def make_request(self) -> Differentiation | LookupError:
-        """Return the Differentiation of target and source, or the LookupError if an op has no rule."""
+        """Return the request for the gradient of the source, or the error if an op has no rule."""
         try:
             return Differentiation(self.recording, [self.target], [self.source])
         except LookupError as error:
@@ -106,7 +117,10 @@ class GradientFacts:
 
     # --- the gradient -----------------------------------------------------------------------------
     def run(self, pass_of: PassOf = BackwardPass) -> tuple[Any, Any]:
-        """Run a backward pass of the class ``pass_of``, and return the pass and the gradient."""
+        """Run a backward pass of the class ``pass_of``, and return the pass and the gradient.
+
+        Backward passes of other classes look for zeros or NaN.
+        """
         assert isinstance(self.request, Differentiation)
         with only_recorders():
             seed = default_seed(self.target)
@@ -120,7 +134,8 @@ class GradientFacts:
     def found_gradient(self) -> Any:
         """Return the gradient, or the exception that its computation raised.
 
-        A gradient with NaN is computed again by a ``GuardedPass``, as ``tape.gradient`` does.
+        A gradient with NaN is computed again, with 0 from elements that a selection left out, as
+        ``tape.gradient`` does.
         """
         if isinstance(self.request, LookupError):
             return self.request
@@ -168,7 +183,10 @@ class GradientFacts:
 
     @remembered
     def after_target(self) -> set[int]:
-        """Return the value ids of all recorded values computed from the target, without the target."""
+        """Return the value ids of all recorded values computed from the target, without the target.
+
+        If the source is among them, source and target were swapped.
+        """
         return descendants_of(self.recording.records, [self.target_id]) - {self.target_id}
 
     @remembered
@@ -189,7 +207,10 @@ class GradientFacts:
 
     @remembered
     def using_records(self) -> list[Record]:
-        """Return the records of ops with an input that depends on the source, without conversions."""
+        """Return the records of ops with an input that depends on the source.
+
+        Records of conversions, as by ``float(x)``, are left out.
+        """
         records = self.recording.records
         used = [record for record in records if not self.reached_ids.isdisjoint(inputs_of(record))]
         return [record for record in used if plan_of(record) is not LEFT]
@@ -212,7 +233,10 @@ class GradientFacts:
 
     @remembered
     def noted_path(self) -> list[Step]:
-        """Return the steps that ``diagnose.lines`` noted on the paths from the source to the target."""
+        """Return the ops between source and target, as ``diagnose.lines`` noted them, in order.
+
+        They include ops that the tape did not record.
+        """
         if self.lines is None:
             return []
         origins, start = self.noted_ids
@@ -222,7 +246,10 @@ class GradientFacts:
 
     @remembered
     def first_unrecorded(self) -> Step | None:
-        """Return the first step of ``noted_path`` that the tape did not record, or None."""
+        """Return the first op from source to target that the tape did not record, or None.
+
+        ``diagnose.lines`` noted the ops.
+        """
         reached = descendants_of(self.recording.records, self.noted_ids[0])
         for step in self.noted_path:
             if step.kind != "op" or reached.isdisjoint(step.outs):

@@ -148,7 +148,11 @@ class ForwardSearch:
     def recompute(self, record: Record) -> None:
         """Compute an op's result again, and store it in ``values``, if it is unknown.
 
+        The search needs the results that records do not keep.
+
         Nothing is stored if an operand is unknown, for users' ops, and for ops with options.
+
+        record : the tape's entry for one call of an op.
         """
         plan = plan_of(record)
         (out, *more), ins = results_of(record), inputs_of(record)
@@ -167,7 +171,10 @@ class ForwardSearch:
             self.values[out] = current(made)[1]
 
     def ranges(self, record: Record) -> tuple[list[Range], list[Range], list[str]]:
-        """Return the ranges of known results and operands, and the names of unknown operands."""
+        """Return the ranges of a record's known results and operands, and the names of unknown operands.
+
+        A range has the least and greatest finite element, and counts of NaN and infinities.
+        """
         plan = plan_of(record)
         outs, ins = results_of(record), inputs_of(record)
         named = isinstance(plan, Plan) and not plan.op.variadic
@@ -204,13 +211,21 @@ class ForwardSearch:
 
 
 def can_recompute(plan: Plan) -> bool:
-    """Return True if a call of the op needs nothing but its operands, and the op is not a user's."""
+    """Return True if a call of the op needs nothing but its operands, and the op is not a user's.
+
+    The search for a NaN computes results again that the tape did not keep.
+
+    plan : the description of the op's records.
+    """
     op = plan.op
     return not (op.checked or op.variadic or op.parameters or op.moves)
 
 
 def kept_values(record: Record) -> Iterator[tuple[int, Any]]:
-    """Yield (value id, data) for each followed operand or result whose data the record keeps."""
+    """Yield (value id, data) for each followed operand or result whose data the record keeps.
+
+    The search for the first NaN uses this data.
+    """
     plan = plan_of(record)
     for place, source, output in plan.lifts if isinstance(plan, Plan) else ():
         value_id = record[source]
@@ -225,7 +240,7 @@ def backward_report(
 
     request : the differentiation, of which a backward pass is run.
     seeds : the cotangents of the targets.
-    made_at : value id -> "file:line".
+    made_at : dict from value ids to the "file:line" that made the value.
     """
     if not seeds:
         return ""

@@ -13,7 +13,7 @@ WAYS = ("auto", "none", "chain", "scope", "line", "op")
 
 
 def fold_graph(graph: Graph, fold: str) -> Graph:
-    """Return a graph in which some nodes are joined.
+    """Return a graph of a tape in which some nodes (boxes of the picture) are joined.
 
     fold : one of WAYS, such as "line".  "auto" chooses by the number of records and nodes, and may add a
         note on its choice.
@@ -43,7 +43,7 @@ def fold_graph(graph: Graph, fold: str) -> Graph:
 def merge_groups(
     graph: Graph, groups: Sequence[int], title: Callable[[GraphNode], str] | None
 ) -> Graph:
-    """Return a graph with one node for each group.
+    """Return a graph with one node (a box of the picture) for each group of nodes.
 
     groups : the group number of each node.
     title : returns the title for a group, given its last node; if it is None, the title consists of the
@@ -90,7 +90,10 @@ def joined_nodes(
 
 
 def fold_chains(graph: Graph) -> Graph:
-    """Merge consecutive elementwise ops, if each result is the only input of exactly one next op."""
+    """Merge consecutive elementwise ops, if each result is the only input of exactly one next op.
+
+    A node is a box of the picture of a tape.
+    """
     inputs: dict[int, list[int]] = {}
     outputs: dict[int, list[int]] = {}
     for start, end in graph.edges:
@@ -108,7 +111,7 @@ def fold_chains(graph: Graph) -> Graph:
 
 
 def fold_by_scope(graph: Graph) -> Graph:
-    """Merge consecutive nodes of one Module or function (``Place.scope``).
+    """Merge consecutive nodes (boxes of the picture) whose ops ran in one Module or function.
 
     Later nodes of the same function make another group, so that the graph has no cycles.
     """
@@ -130,6 +133,8 @@ def fold_by_key(graph: Graph, key: Callable[[GraphNode], str]) -> Graph:
     """Merge nodes of ops that have the same key, so that the iterations of a loop become a cycle.
 
     Sources, untracked conversions and nodes without ops stay as they are.
+
+    key : a function from a node to, for example, its source line.
     """
     first: dict[str, int] = {}
     groups = [

@@ -150,7 +150,7 @@ def register_hook(x: Array, f: Hook) -> Callable[[], None]:
 
 
 def recordings_here(*, paused: bool = False) -> list[Recording]:
-    """Return the recordings of the tapes that record in this thread and task.
+    """Return the recorders of the tapes that record in this thread and task.
 
     paused : True to include the tapes that ``stop_recording`` pauses.
     """
@@ -163,7 +163,10 @@ def recordings_here(*, paused: bool = False) -> list[Recording]:
 
 # --- saved data -----------------------------------------------------------------------------------
 class Saving(Context):
-    """The context manager that ``saved_data`` returns: in the block, tapes store data by ``packing``."""
+    """The context manager that ``saved_data`` returns: in its block, tapes keep packed data.
+
+    The user's functions ``pack`` and ``unpack`` store and restore each array.
+    """
 
     def __init__(self, packing: Packing) -> None:
         self.packing = packing

@@ -86,7 +86,9 @@ def lay_out_graph(sizes: Sequence[tuple[float, float]], edges: Iterable[Edge]) -
 def box_around(centre: float, band: tuple[float, float], size: tuple[float, float]) -> Box:
     """Return a box of this size around ``centre``, in the vertical middle of its layer.
 
-    band : the top and the height of the layer.
+    A layer is a row of boxes in the drawing of a graph.
+
+    centre : the x of the box's middle, in pixels.  band : the top and the height of the layer.
     """
     (top, tall), (width, height) = band, size
     return Box(centre - width / 2, top + (tall - height) / 2, width, height)
@@ -97,16 +99,20 @@ def edge_points(
 ) -> list[Point]:
     """Return the points at which an edge enters and leaves the layers between its ends.
 
-    chain : the slots along the edge.
-    centres : the x of each slot.
-    bands : slot -> the top and the height of its layer.
+    chain : the slots (boxes, or lanes of edges between boxes) along the edge.
+    centres : the x of each slot.  bands : dict from slots to the top and the height of their layer.
     """
     passed = [(centres[lane], *bands[lane]) for lane in chain[1:-1]]
     return [point for x, top, tall in passed for point in ((x, top), (x, top + tall))]
 
 
 def cycle_edges(count: int, edges: Sequence[Edge]) -> set[Edge]:
-    """Return the edges that close a cycle: those to a node on the stack of a depth-first search."""
+    """Return the edges that close a cycle: those to a node on the stack of a depth-first search.
+
+    They are drawn upwards, so that all others can lead downwards.
+
+    count : the number of nodes.
+    """
     after: list[list[int]] = [[] for _ in range(count)]
     for start, end in edges:
         after[start].append(end)
@@ -134,7 +140,11 @@ def cycle_edges(count: int, edges: Sequence[Edge]) -> set[Edge]:
 def layer_numbers(count: int, edges: Sequence[Edge]) -> list[int]:
     """Return the layer of each node: the longest path to it from a node without inputs.
 
+    A layer is a row of boxes in the drawing.
+
     A node without inputs is then moved down to the layer directly above the first node that uses it.
+
+    count : the number of nodes.
     """
     after: list[list[int]] = [[] for _ in range(count)]
     waiting = [0] * count
@@ -162,6 +172,7 @@ def add_lanes(
 
     A slot is a box, or a lane: the place of an edge in a layer that it passes.
     layer : the layer of each node.
+    sizes : the width and height of each node.
     """
     rows: list[list[int]] = [[] for _ in range(max(layer, default=-1) + 1)]
     widths = [width for width, _ in sizes]
@@ -184,8 +195,9 @@ Neighbours = tuple[list[list[int]], list[list[int]]]
 def neighbours_of(chains: Iterable[Sequence[int]], count: int) -> Neighbours:
     """Return for each slot the slots that edges connect with it, above and below.
 
-    chains : the slots along each edge.
-    count : the number of slots.
+    A slot is a box in the drawing, or the lane of an edge that passes a row of boxes.
+
+    chains : the slots along each edge.  count : the number of slots.
     """
     above: list[list[int]] = [[] for _ in range(count)]
     below: list[list[int]] = [[] for _ in range(count)]
@@ -202,6 +214,9 @@ def order_rows(rows: list[list[int]], neighbours: Neighbours) -> None:
     A slot is a box, or the lane of an edge that passes the row.  A slot moves to the mean position of
     its neighbours in the row before.  Sweeps go down and up in turn, and the order with the fewest
     crossings is kept.
+
+    rows : the slots of each row, from top to bottom.
+    neighbours : for each slot, the slots above and below that edges connect with it.
     """
     best, fewest = [[*row] for row in rows], crossings(rows, neighbours)
     for sweep in range(SWEEPS):
@@ -223,7 +238,13 @@ def order_rows(rows: list[list[int]], neighbours: Neighbours) -> None:
 
 
 def swap_adjacent(rows: list[list[int]], neighbours: Neighbours) -> None:
-    """Swap two adjacent slots of a row, in place, wherever fewer edges cross afterwards."""
+    """Swap two adjacent slots of a row, in place, wherever fewer edges cross afterwards.
+
+    A slot is a box in the drawing, or the lane of an edge that passes the row.
+
+    rows : the slots of each row, from top to bottom.
+    neighbours : for each slot, the slots above and below that edges connect with it.
+    """
     above, below = neighbours
     for i, row in enumerate(rows):
         near = [
@@ -243,7 +264,11 @@ def swap_adjacent(rows: list[list[int]], neighbours: Neighbours) -> None:
 
 
 def crossings(rows: Sequence[Sequence[int]], neighbours: Neighbours) -> int:
-    """Count the pairs of lines between neighbouring rows that cross."""
+    """Count the pairs of lines between neighbouring rows that cross.
+
+    rows : the slots (boxes, or lanes of edges) of each row.
+    neighbours : for each slot, the slots above and below that edges connect with it.
+    """
     count = 0
     for row, lower in pairwise(rows):
         place = {node: k for k, node in enumerate(lower)}
@@ -255,7 +280,10 @@ def crossings(rows: Sequence[Sequence[int]], neighbours: Neighbours) -> int:
 
 
 def inversions(values: Sequence[int]) -> int:
-    """Count the pairs of values that are in descending order, with a Fenwick tree."""
+    """Count the pairs of values that are in descending order, with a Fenwick tree.
+
+    Each pair stands for two lines that cross in the drawing.
+    """
     tree, count = [0] * (max(values, default=0) + 2), 0
     for seen, value in enumerate(values):
         i, smaller = value + 1, 0
@@ -280,7 +308,11 @@ def positions(
     """Return the x of each slot's centre, near the mean x of the slots that edges connect with it.
 
     A slot is a box, or the lane of an edge that passes the row.  The slots of a row keep their order,
-    and at least the distance ``least_distance``.
+    and a least distance.
+
+    rows : the slots of each row, from top to bottom.
+    neighbours : for each slot, the slots above and below.  widths : the width of each slot.
+    nodes : the number of boxes; lower slot numbers are boxes, the others lanes.
     """
     centres = [0.0] * len(widths)
     for row in rows:
@@ -309,7 +341,12 @@ def pull_of_lines(
 ) -> tuple[float, float]:
     """Return the weighted mean position of the slots ``others``, and the sum of the weights.
 
+    The slot ``node`` moves there, so that its edges become short.
+
     A pair of lanes (slots of edges) has the largest weight, so that long edges stay straight.
+
+    node : a slot: a box, or the lane of an edge.  others : the slots that edges connect with it.
+    centres : the x of each slot.  nodes : the number of boxes; lower slot numbers are boxes.
     """
     weights = [(1.0, 2.0, 8.0)[(node >= nodes) + (other >= nodes)] for other in others]
     total = sum(weights)
@@ -324,8 +361,9 @@ def straighten_edges(
 ) -> None:  # fmt: skip
     """Straighten long edges: move their points in consecutive layers to one x, if there is room.
 
-    chains : the slots along each edge.
-    centres : the x of each slot; changed in place.
+    chains : the slots (boxes, or lanes of edges) along each edge.  rows : the slots of each row.
+    centres : the x of each slot; changed in place.  widths : the width of each slot.
+    nodes : the number of boxes.
     """
     beside = {node: (row[k - 1] if k else None, row[k + 1] if k + 1 < len(row) else None)
               for row in rows for k, node in enumerate(row)}  # fmt: skip
@@ -359,7 +397,12 @@ def straighten_edges(
 
 
 def least_distance(a: int, b: int, widths: Sequence[float], nodes: int) -> float:
-    """Return the least distance between the centres of two neighbouring slots of a row."""
+    """Return the least distance between the centres of two neighbouring slots of a row.
+
+    A slot is a box in the drawing, or the lane of an edge between boxes.
+
+    a, b : the numbers of the slots.  nodes : the number of boxes; lower slot numbers are boxes.
+    """
     between = ACROSS if a < nodes or b < nodes else LANE
     return (widths[a] + widths[b]) / 2 + between
 
@@ -371,6 +414,9 @@ def spread_positions(
 
     If the sum of the gaps before it is subtracted from each position, the positions must not descend.
     That is isotonic regression, which is solved by pooling adjacent violators.
+
+    wanted : the x at which each slot of a row would be best.
+    gaps : the least distance of each slot from the one before.
     """
     offsets = [0.0]
     for one in gaps:
@@ -388,7 +434,10 @@ def spread_positions(
 
 
 def add_ends(lines: dict[Edge, list[Point]], boxes: Sequence[Box]) -> dict[Edge, list[Point]]:
-    """Add the end points to each line: the bottom of the upper box, and the top of the lower box."""
+    """Add the end points to each line: the bottom of the upper box, and the top of the lower box.
+
+    lines : for each edge the points between its boxes.
+    """
     starts = line_ends(lines, boxes, 0)
     ends = line_ends(lines, boxes, 1)
     return {
@@ -402,6 +451,7 @@ def line_ends(lines: dict[Edge, list[Point]], boxes: Sequence[Box], side: int) -
 
     Lines at a box are sorted by the x of their next point, so that they do not cross.
     side : 0 for the upper end of the lines, 1 for the lower end.
+    lines : for each edge the points between its boxes.
     """
     at: dict[int, list[tuple[float, Edge]]] = {}
     for pair, points in lines.items():

@@ -27,7 +27,10 @@ PROBED = 100_000  # a linear op is run on zeros of at most this size, to find it
 
 
 def layouts_of(records: Sequence[Record], known: dict[int, Layout]) -> dict[int, Layout]:
-    """Return a dict from value ids to (shape, dtype): ``known`` and all that can be inferred from it."""
+    """Return a dict from value ids to (shape, dtype): ``known`` and all that can be inferred from it.
+
+    known : the shapes and dtypes of some values, such as the watched ones.
+    """
     found = dict(known)
     for record in records:
         for value_id, layout in stored_layouts(record):
@@ -48,7 +51,10 @@ def layouts_of(records: Sequence[Record], known: dict[int, Layout]) -> dict[int,
 
 
 def fill_layout(found: dict[int, Layout], value_id: int, layout: Layout) -> bool:
-    """Fill in what is unknown of a value's shape and dtype; return True if anything was filled in."""
+    """Fill in what is unknown of a value's shape and dtype; return True if anything was filled in.
+
+    found : dict from value ids to the (shape, dtype) found so far; None for what is unknown.
+    """
     shape, dtype = found.get(value_id, UNKNOWN)
     new_shape, new_dtype = shape is None is not layout[0], dtype is None is not layout[1]
     if not value_id or not (new_shape or new_dtype):
@@ -58,7 +64,7 @@ def fill_layout(found: dict[int, Layout], value_id: int, layout: Layout) -> bool
 
 
 def stored_layouts(record: Record) -> Iterator[tuple[int, Layout]]:
-    """Yield pairs (value id, layout) for inputs and results whose layouts the record stores."""
+    """Yield pairs (value id, layout) for inputs and results whose shape or dtype the record stores."""
     plan = plan_of(record)
     if isinstance(plan, Plan):
         yield from zip(results_of(record), (plan.result_layout(record, y) for y in plan.op.outputs),
@@ -86,7 +92,12 @@ def stored_layouts(record: Record) -> Iterator[tuple[int, Layout]]:
 
 
 def variadic_layouts(plan: Plan, record: Record) -> Iterator[tuple[int, Layout]]:
-    """Yield pairs (value id, layout) for the inputs of an op that takes any number of arrays."""
+    """Yield pairs (value id, layout) for the inputs of an op that takes any number of arrays.
+
+    A layout is a pair (shape, dtype), in which None stands for what is unknown.
+
+    plan : says what the record's items are.  record : the tape's entry for one call of an op.
+    """
     (name,) = plan.op.inputs
     value_ids = inputs_of(record)
     kept = plan.kept_value(record, name) if plan.keeps_value(name) else None
@@ -106,7 +117,12 @@ def variadic_layouts(plan: Plan, record: Record) -> Iterator[tuple[int, Layout]]
 
 
 def inferred_layouts(record: Record, found: dict[int, Layout]) -> Iterable[tuple[int, Layout]]:
-    """Return pairs (value id, layout) for values of a record, inferred from the layouts in ``found``."""
+    """Return pairs (value id, layout) for values of a record, inferred from the layouts in ``found``.
+
+    A layout is a pair (shape, dtype), in which None stands for what is unknown.
+
+    found : dict from value ids to the layouts known so far.
+    """
     plan, value_ids = plan_of(record), (*results_of(record), *inputs_of(record))
     if isinstance(plan, Structural):
         return structural_layouts(plan, record, found)
@@ -124,7 +140,12 @@ def inferred_layouts(record: Record, found: dict[int, Layout]) -> Iterable[tuple
 def structural_layouts(
     plan: Structural, record: Record, found: dict[int, Layout]
 ) -> Iterable[tuple[int, Layout]]:
-    """Return pairs (value id, layout) for a view or another record that no op made."""
+    """Return pairs (value id, layout) for a view or another record that no op made.
+
+    A layout is a pair (shape, dtype), in which None stands for what is unknown.
+
+    plan : says what the record's items are.  found : dict from value ids to the layouts known so far.
+    """
     if plan is SAME:
         return [
             (record[1], found.get(record[2], UNKNOWN)),
@@ -148,7 +169,12 @@ def linear_layouts(
 ) -> list[tuple[int, Layout]]:
     """Infer the layout of a linear op's result, from its parameters or by a run on zeros.
 
+    A layout is a pair (shape, dtype), in which None stands for what is unknown.
+
     Return [(value id, layout)], or [] if the layout is known already or cannot be found.
+
+    plan : says what the record's items are.  record : the tape's entry for one call of an op.
+    found : dict from value ids to the layouts known so far.
     """
     inputs = inputs_of(record)
     shape, dtype = found.get(inputs[0], UNKNOWN)
@@ -168,10 +194,10 @@ def linear_layouts(
 def layout_of_result(
     shape: tuple[int, ...] | None, dtype: DTypeLike, function: Callable[[np.ndarray], HasLayout]
 ) -> Layout:
-    """Run a function on zeros, and return the layout of its result; UNKNOWN if the function raises.
+    """Run a function on zeros, and return the (shape, dtype) of its result.
 
-    The zeros are one element that is broadcast, so they need no memory.  If ``shape`` is None, return
-    UNKNOWN.
+    The zeros are one element that is broadcast, so they need no memory.  If ``shape`` is None, or the
+    function raises, return UNKNOWN.
     """
     if shape is None:
         return UNKNOWN

@@ -53,7 +53,7 @@ class Step(NamedTuple):
 
 
 class Lines(Bystander, SeesAssignments, Mode):
-    """The result of ``lines``: the ops (``Step``) of a thread, in the order in which they ran."""
+    """The ops that ran in a block of ``diagnose.lines``, in order, each as a ``Step`` with its line."""
 
     # A Bystander does not count as an outer recorder, so gradients in the block compute on raw data.
     one_shot = answers = True
@@ -72,7 +72,10 @@ class Lines(Bystander, SeesAssignments, Mode):
     def add(
         self, name: str, kind: str, outs: Iterable[int], ins: Iterable[int], dtype: str = ""
     ) -> None:
-        """Note an op, an untracked conversion or an assignment that runs now, as a ``Step``."""
+        """Note an op, an untracked conversion or an assignment that runs now, as a ``Step``.
+
+        kind : the kind of the Step, such as "op".  outs, ins : the value ids of results and inputs.
+        """
         outs, line, stack = tuple(outs), user_line(), recorders()
         paused = frozenset(id(one.paused) for one in stack if isinstance(one, Paused))
         on = frozenset(id(one) for one in stack)
@@ -80,7 +83,7 @@ class Lines(Bystander, SeesAssignments, Mode):
         self.made_at.update(dict.fromkeys(outs, line))
 
     def assigned(self, variable: Variable, value: Any, /) -> None:
-        """Note an assignment to a Variable, if an Array in the assigned value has a value id."""
+        """Note an assignment to a Variable, if the assigned value was computed by noted ops."""
         ins = [leaf._current_id() for leaf in arrays_in(value)]
         if any(ins):
             self.followed.add(variable._current_id())
@@ -107,7 +110,10 @@ class Lines(Bystander, SeesAssignments, Mode):
         self.follow(x)
 
     def follow(self, x: Array) -> int:
-        """Follow an Array from here on and return its value id; 0 if NumPy code shares its memory."""
+        """Follow an Array, so that ops on it are noted; return its value id.
+
+        Return 0, and do not follow the Array, if NumPy code shares its memory.
+        """
         root, _ = location(x)
         if not root._value_id and root._state & EXPORTED:
             return 0  # an id would make the memory read-only that NumPy code shares

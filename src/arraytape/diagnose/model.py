@@ -165,7 +165,7 @@ class GraphBuilder:
         return (entry.source, entry.path) if entry else (self.recording.value_id_of(x), ())
 
     def build_graph(self) -> Graph:
-        """Return the graph, without folding."""
+        """Return the graph, with one node for each record."""
         shown = self.shown_records()
         graph = Graph([], {}, self.notes(), len(shown))
         maker: dict[int, int] = {}  # the index of a node by value id
@@ -206,7 +206,10 @@ class GraphBuilder:
         return [record for record in self.records if not seen.isdisjoint(results_of(record))]
 
     def root_ids(self, shown: list[Record]) -> list[int]:
-        """Return the ids of the sources, and of other watched values that the shown records use."""
+        """Return the ids of the sources, and of other watched values that the shown records use.
+
+        shown : the records in the picture.
+        """
         used = {value_id for record in shown for value_id in inputs_of(record)}
         made = {value_id for record in shown for value_id in results_of(record)}
         leaves = [entry.source for entry in self.recording.watched.values()]
@@ -216,7 +219,7 @@ class GraphBuilder:
         ]
 
     def source_node(self, value_id: int) -> GraphNode:
-        """Return the node of a value that is no record's result."""
+        """Return the node (a box of the picture) of a value that no recorded op computed."""
         asked = value_id in self.sources
         name = self.label_of(value_id) or ("source" if asked else "watched")
         layouts = [layout_text(self.layouts.get(value_id, UNKNOWN))]
@@ -233,7 +236,7 @@ class GraphBuilder:
         return ""
 
     def node(self, record: Record, size: int) -> GraphNode:
-        """Return the node of the graph for one record.
+        """Return the node (a box of the picture) for one record, the tape's entry of an op's call.
 
         size : the bytes that the record keeps, without memory that an earlier record keeps, too.
         """
@@ -274,13 +277,18 @@ class GraphBuilder:
 
 
 def unfollowed_target(x: Array, name: str) -> GraphNode:
-    """Return the node of a target that the tape does not follow."""
+    """Return the node (a box of the picture) of a target that the tape does not follow."""
     title = f"{name or 'target'} is not on this tape"
     return GraphNode("missing", [], [layout_text(value_layout(x))], title=title)
 
 
 def is_light(plan: Plan | Structural) -> bool:
-    """Return True if the op of a record may share a node of the picture with the ops next to it."""
+    """Return True if the op of a record may share a node of the picture with the ops next to it.
+
+    Views and elementwise ops may, for example, when chains of ops become one box.
+
+    plan : describes the records of the op.
+    """
     return plan.name in LIGHT or (isinstance(plan, Plan) and plan.op.kind == "elementwise")
 
 
@@ -298,7 +306,10 @@ def layout_text(layout: Layout) -> str:
 
 
 def op_words(plan: Plan | Structural, record: Record) -> str:
-    """Return a short text for the op of a record, such as "add in place"."""
+    """Return a short text for the op of a record, such as "add in place".
+
+    plan : says what the record's items are.  record : the tape's entry for one call of an op.
+    """
     if plan is VIEW:
         return view_name(ViewRecord(*record).path)
     if plan is PUT:
@@ -313,7 +324,10 @@ def op_words(plan: Plan | Structural, record: Record) -> str:
 
 
 def view_name(path: Path) -> str:
-    """Return a text such as ``view [:, 1]``, ``view transpose`` or ``view reshape``."""
+    """Return a text such as ``view [:, 1]``, ``view transpose`` or ``view reshape``.
+
+    path : the steps from the viewed Array to the view.
+    """
     steps = ["[" + key_text(argument) + "]" if kind == GETITEM else kind for kind, argument in path]
     return "view " + " ".join(steps) if steps else "same value"
 

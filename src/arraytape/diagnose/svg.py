@@ -204,7 +204,12 @@ def colours_of(graph: Graph) -> dict[str, str]:
 
 
 def legend(scope: str, colour: str, y: float) -> str:
-    """Return the SVG of a scope's line in the legend: a bar in its colour, and its name."""
+    """Return the SVG of a line in the legend: a bar in a scope's colour, and the scope's name.
+
+    A scope is a Module or function whose ops have this colour.
+
+    y : the height at which the line stands.
+    """
     return (
         f'<rect x="20" y="{y - 9:.1f}" width="5" height="11" rx="2" fill="{colour}"/>'
         f'<text x="32" y="{y:.1f}" class="note">{escape(scope)}</text>'
@@ -212,7 +217,10 @@ def legend(scope: str, colour: str, y: float) -> str:
 
 
 def box(i: int, node: GraphNode, lines: Sequence[str], at: Box, colour: str) -> str:
-    """Return the SVG of a node's box: lines of text, a tooltip, a bar in the colour of its scope."""
+    """Return the SVG of a node's box: lines of text, a tooltip, a bar in the colour of its scope.
+
+    i : the number of the node.  lines : the text.  at : the position and size.
+    """
     bar = (
         f'<rect x="{at.x + 3.5:.1f}" y="{at.y + 6:.1f}" width="4" height="{at.height - 12:.1f}" rx="2" '
         f'fill="{colour}"/>'

@@ -23,9 +23,10 @@ CHECKED: weakref.WeakSet[Any] = weakref.WeakSet()  # clients of clusters whose v
 
 
 def client_of(blocks: Sequence[tuple[Any, ...]]) -> Client | None:
-    """Return the client of the futures among the blocks, else the current client, else None.
+    """Return the client of a Dask cluster on which the sum is computed, or None.
 
-    blocks : for each partition its blocks.
+    It is the client of the futures among the blocks, else the current client.
+    blocks : for each partition its blocks (a block is one partition's part of a data collection).
     """
     distributed = sys.modules.get("distributed")
     if distributed is None:
@@ -40,7 +41,10 @@ def client_of(blocks: Sequence[tuple[Any, ...]]) -> Client | None:
 
 
 def check_running(client: Client) -> Client:
-    """Return the client if it is connected; else raise RuntimeError."""
+    """Return the client if it is connected; else raise RuntimeError.
+
+    Without this check, a closed client would wait for ever.
+    """
     if client is None or client.status != "running":
         raise RuntimeError(
             "partitions: the cluster that holds the data was closed, or its scheduler is lost [at "
@@ -58,7 +62,7 @@ def version() -> str:
 def check_installed(client: Client, name: str, again: bool = False) -> None:
     """Raise RuntimeError if a process of the cluster cannot import arraytape, or has another version.
 
-    The check runs once for a client.
+    The check runs once for a client (a connection to a cluster).
     name : the user's function, for the message.
     again : True to repeat the check after workers died, because a worker without arraytape cannot read
         its messages and ends without an error.
@@ -86,16 +90,20 @@ def check_installed(client: Client, name: str, again: bool = False) -> None:
 
 
 def is_wrong(answer: str | BaseException) -> bool:
-    """Return True if ``answer`` is another version of arraytape, or an error.
+    """Return True if a process of the cluster lacks arraytape, or has another version.
 
-    answer : the result of ``version`` in another process.  If that process died, return False.
+    answer : the version in the other process, or the error of the import.  If that process died, return
+        False.
     """
     return not isinstance(answer, OSError) and answer != __version__
 
 
 # --- waiting ------------------------------------------------------------------------------------------
 def await_result(client: Client, future: Future, name: str) -> Any:
-    """Return the result of a future; raise PartitionError if there is no worker to compute it."""
+    """Return the result of a future; raise PartitionError if there is no worker to compute it.
+
+    name : the user's function, for the message.
+    """
     most = patience()
     since = time.monotonic()  # the last time at which there were workers
     while True:
@@ -113,7 +121,10 @@ def await_result(client: Client, future: Future, name: str) -> Any:
 
 
 def patience() -> float:
-    """Return the seconds after which ``await_result`` gives up a cluster without workers."""
+    """Return the seconds after which a sum gives up a cluster without workers.
+
+    Users set them in Dask's configuration.
+    """
     import dask
 
     given = dask.config.get("distributed.scheduler.no-workers-timeout", None)
@@ -121,7 +132,10 @@ def patience() -> float:
 
 
 def workers_that_wait(client: Client) -> str | None:
-    """Return why no worker of a cluster runs tasks; None if some do, or if that is unknown."""
+    """Return why no worker of a cluster runs tasks; None if some do, or if that is unknown.
+
+    Workers may all be paused, for example, because their memory is full.
+    """
     with contextlib.suppress(OSError):  # if the scheduler is lost, the future raises the error
         workers = client.scheduler_info()["workers"].values()
         if not workers:
@@ -132,6 +146,9 @@ def workers_that_wait(client: Client) -> str | None:
 
 
 def is_at_work(worker: Mapping[str, Any]) -> bool:
-    """Return True if a worker can start a task, or is paused but still runs one."""
+    """Return True if a worker can start a task, or is paused but still runs one.
+
+    worker : the scheduler's description of the worker.
+    """
     executing = worker["metrics"].get("task_counts", {}).get("executing", 0)
     return bool(worker["status"] != "paused" or executing > 0)

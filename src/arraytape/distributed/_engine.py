@@ -29,9 +29,10 @@ def sum_of(
     """Return the sum of ``f(*params, *blocks)`` over the partitions, computed by Dask.
 
     The result has the same bits in whichever order the tasks run.
-    blocks : for each partition its blocks.
+    blocks : for each partition its blocks, the arguments of f after ``params``.
     message : f and its params.
-    ahead : the indices of the params' leaves with respect to which gradients are computed, too.
+    ahead : the indices of the params' leaves (Arrays and Variables) with respect to which gradients are
+        computed, too.
     fan_in : the number of results that one task adds.
     retries : how often a task that raised is run again.
     """
@@ -61,7 +62,11 @@ def is_lazy(block: Any) -> bool:
 
 
 def persist_blocks(blocks: Sequence[tuple[Any, ...]], retries: int) -> list[tuple[Any, ...]]:
-    """Compute the blocks and return them; on a cluster as futures, which it computes again if lost."""
+    """Compute the blocks of data and return them; on a cluster as futures, recomputed if lost.
+
+    A block is one partition's part of a data collection.
+    retries : how often a task that raised is run again.
+    """
     dask, client = import_dask(), client_of(blocks)
     futures = sys.modules["distributed"].Future if client is not None else ()
     lazy = [
@@ -78,9 +83,13 @@ def sum_graph(
     blocks: Sequence[tuple[Any, ...]], given: Any, ahead: Sequence[int], fan_in: int,
     key: str,
 ) -> Any:  # fmt: skip
-    """Return the sum as one graph of Dask's delayed calls; for the arguments see ``sum_of``.
+    """Return the sum as one graph of Dask's delayed calls, for Dask's schedulers without a cluster.
 
-    given : the message, or a future of it.
+    blocks : for each partition its blocks of data.
+    given : the message (the user's function with its parameters), or a future of it.
+    ahead : the indices of the parameters' leaves (Arrays and Variables) with respect to which gradients
+        are computed, too.
+    fan_in : the number of results that one task adds.
     key : the start of the names of the tasks.
     """
     delayed, count = import_dask().delayed, len(blocks)
@@ -106,6 +115,12 @@ def map_partitions(
     """Submit a task for each partition and tasks that add the results; return a future of the sum.
 
     key : the start of the names of the tasks.
+    blocks : for each partition its blocks of data.
+    message : the user's function with its parameters.
+    ahead : the indices of the parameters' leaves (Arrays and Variables) with respect to which gradients
+        are computed, too.
+    fan_in : the number of results that one task adds.
+    retries : how often a task that raised is run again.
     """
     retry_killed(client, blocks)
     count = len(blocks)
@@ -122,10 +137,11 @@ def map_partitions(
 
 
 def sum_levels(parts: list[Any], fan_in: int) -> Iterator[tuple[int, list[list[Any]]]]:
-    """Yield pairs (level, groups): a group is a list of up to ``fan_in`` results to be added.
+    """Yield the groups of results that the tasks of a tree of sums add, level by level.
 
-    The caller replaces ``parts`` by the groups' sums before it asks for the next level.  The levels end
-    when one result is left.
+    Each item is a pair (level, groups); a group is a list of up to ``fan_in`` results.  The caller
+    replaces ``parts`` by the groups' sums before it asks for the next level.  The levels end when one
+    result is left.
     parts : the results of the partitions, in order.
     """
     level = 0
@@ -135,19 +151,25 @@ def sum_levels(parts: list[Any], fan_in: int) -> Iterator[tuple[int, list[list[A
 
 
 def message_for(client: Client, message: Message) -> Any:
-    """Return a small message itself, or a future of a large one, which each worker fetches once."""
+    """Return a small message itself, or a future of a large message, which each worker fetches once.
+
+    The message has the user's function with its parameters.
+    """
     if message.nbytes <= LARGE:
         return message
     return client.submit(return_message, message, pure=False, key=f"parameters-{uuid.uuid4().hex}")
 
 
 def return_message(message: Message) -> Message:  # no lambda: workers import it by name
-    """Return the argument: a task that puts a message on a worker."""
+    """Return the argument; as a task, the call puts a message on a worker."""
     return message
 
 
 def retry_killed(client: Client, blocks: Sequence[tuple[Any, ...]]) -> None:
-    """Make Dask compute blocks again that have an error because the workers that held them died."""
+    """Make Dask compute blocks again that have an error because the workers that held them died.
+
+    blocks : for each partition its blocks of data, on the cluster futures.
+    """
     killed = sys.modules["distributed"].KilledWorker
     erred = [b for row in blocks for b in row if getattr(b, "status", "") == "error"]
     given_up = [block for block in erred if isinstance(block.exception(), killed)]
@@ -157,7 +179,11 @@ def retry_killed(client: Client, blocks: Sequence[tuple[Any, ...]]) -> None:
 
 # --- results ------------------------------------------------------------------------------------------
 def compute_graph(total: Delayed, name: str) -> PartialSum:
-    """Compute a sum without a cluster; an error of the data gets a note that says so."""
+    """Compute a sum, Dask's delayed calls, without a cluster.
+
+    An error that arises in Dask's collections, and not in f, gets a note that says so.
+    name : the name of the user's function f.
+    """
     try:
         return import_dask().compute(total)[0]  # type: ignore[no-any-return]
     except Exception as error:
@@ -171,6 +197,9 @@ def result_of_future(
     """Return the result of a future; cancel its tasks after an error or an interruption.
 
     key : the start of the names of the partitions' tasks.
+    total : the future of the sum.
+    name : the name of the user's function.
+    blocks : for each partition its blocks of data.
     """
     distributed = sys.modules["distributed"]
     try:
@@ -194,6 +223,7 @@ def partition_of(task: str, key: str, blocks: Sequence[tuple[Any, ...]]) -> int 
 
     Return None if there is no such partition.
     key : the start of the keys of the partitions' tasks.
+    blocks : for each partition its blocks of data, on the cluster futures.
     """
     for i, row in enumerate(blocks):
         if task == f"{key}-{i}" or any(getattr(block, "key", None) == task for block in row):

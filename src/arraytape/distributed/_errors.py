@@ -67,9 +67,10 @@ def function_label(f: Callable[..., Any]) -> str:
 
 
 def annotate(error: BaseException, index: int, count: int, blocks: tuple[Any, ...]) -> None:
-    """Add a note to an error: the partition and the user's line in which it was raised.
+    """Add a note to an error: the partition, and the user's line in which the error was raised.
 
     index, count : the index of the partition, and the number of partitions.
+    blocks : the data of the partition.
     """
     shapes = ", ".join(str(tuple(x.shape)) for x in blocks if hasattr(x, "shape"))
     place, trace = "", error.__traceback__
@@ -85,6 +86,7 @@ def annotate_data(error: BaseException, name: str) -> None:
     """Add a note that f did not raise the error, unless ``annotate`` has added a note to it.
 
     Errors without such a note arise while Dask computes or moves the data.
+    name : the name of the user's function f.
     """
     if isinstance(error, Exception) and not hasattr(error, "__notes__"):
         error.add_note(
@@ -96,6 +98,7 @@ def workers_died(function: str, index: int | None, count: int) -> PartitionError
     """Return the error for a task whose workers died again and again.
 
     index, count : the index of the partition, or None, and the number of partitions.
+    function : the name of the user's function.
     """
     which = f"partition {index} of {count}" if index is not None else "a task of the sum"
     return PartitionError(
@@ -107,7 +110,10 @@ def workers_died(function: str, index: int | None, count: int) -> PartitionError
 
 
 def data_lost(function: str, error: BaseException) -> PartitionError:
-    """Return the error for lost data that the scheduler has no task to compute again."""
+    """Return the error for lost data that the scheduler has no task to compute again.
+
+    function : the name of the user's function.
+    """
     why = " ".join(str(error).split()).rstrip(".")
     return PartitionError(
         f"{function}: make the partitions again, by Dask's readers or delayed functions, so that lost "
@@ -120,7 +126,8 @@ def data_lost(function: str, error: BaseException) -> PartitionError:
 def no_workers(function: str, state: str, seconds: float) -> PartitionError:
     """Return the error for a cluster of which no worker ran tasks for some seconds.
 
-    state : the reason, from ``workers_that_wait``.
+    function : the name of the user's function.
+    state : the reason why no worker runs tasks.
     """
     return PartitionError(
         f"{function}: start workers by cluster.scale(n); if they start slowly, call "

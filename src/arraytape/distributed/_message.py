@@ -31,7 +31,10 @@ from ._sent_code import add_sources, pack_sources, rebuild_code
 
 
 class LeafPlace:
-    """A placeholder that stands in pickled parameters for the leaf number ``index``."""
+    """A placeholder that stands in pickled parameters for the leaf number ``index``.
+
+    The leaves (Arrays and Variables) are sent apart from the pickle.
+    """
 
     def __init__(self, index: int) -> None:
         self.index = index
@@ -41,12 +44,12 @@ class LeafPlace:
 
 
 class ParameterLeaves(NamedTuple):
-    """The leaves of parameters, apart from their nesting.
+    """The leaves (Arrays and Variables) of parameters, apart from their nesting.
 
     found : the Arrays and Variables, in order.  An Array or Variable that is given twice is two leaves;
         a Variable that Modules share is one leaf.
     skeleton : the parameters with a LeafPlace for each leaf outside of Modules.
-    places : the LeafPlace of each Variable, by its ``id()``.
+    places : the LeafPlace (placeholder in the pickle) of each Variable, by its ``id()``.
     """
 
     found: list[Array]
@@ -55,7 +58,10 @@ class ParameterLeaves(NamedTuple):
 
 
 def split_parameters(params: Sequence[Any]) -> ParameterLeaves:
-    """Separate the Arrays and Variables of parameters from their nesting."""
+    """Separate the Arrays and Variables of parameters from their nesting.
+
+    They are sent to workers apart from the rest, so that one pickle serves all values.
+    """
     found: list[Array] = []
     of_modules: dict[int, LeafPlace] = {}
     given: dict[int, LeafPlace] = {}
@@ -78,12 +84,12 @@ def split_parameters(params: Sequence[Any]) -> ParameterLeaves:
 
 
 def parameter_leaves(params: Sequence[Any]) -> list[Array]:
-    """Return the Arrays and Variables among parameters, and those of their Modules."""
+    """Return the Arrays and Variables among parameters, in nestings and Modules, too."""
     return split_parameters(params).found
 
 
 class Message:
-    """A call ``f(*params, *blocks)`` without the blocks.
+    """A message to workers, one for all partitions: a call ``f(*params, *blocks)`` without blocks.
 
     Parameters
     ----------
@@ -120,7 +126,7 @@ class Message:
     def open(
         self, values: Sequence[Any]
     ) -> tuple[Callable[..., Any], tuple[Any, ...], list[Array]]:
-        """Unpickle the function and its parameters, with ``values`` as the values of the leaves.
+        """Unpickle the function and its parameters, with ``values`` for the leaves (Arrays, Variables).
 
         Returns (function, parameters, leaves), with new Variables where the sender had Variables.
         """
@@ -140,21 +146,21 @@ class Message:
 
 
 def as_plain(data: Any) -> Any:
-    """Return raw data in which the axes of vmaps, hidden by ``Batched``, are ordinary leading axes."""
+    """Return raw data in which axes that vmap hides from the user are ordinary leading axes."""
     return data.data if type(data) is Batched else data
 
 
 def block_as_arrays(block: Any) -> Any:
-    """Convert the arrays and dataframes in a block to Arrays, as f gets them."""
+    """Convert the arrays and dataframes in a block (a partition's data) to Arrays, as f gets them."""
     return nest.pack_nesting(block, [block_as_array(leaf) for leaf in nest.leaves(block)])
 
 
 def block_as_array(block: Any) -> Any:
-    """Convert one leaf of a block to an Array; return it unchanged if no Array can hold it.
+    """Convert one element of a block (a partition's data) to an Array, if an Array can hold it.
 
-    The Array shares the block's memory until f writes to the Array: the first write makes a copy.
-    Unaligned data, which may come from a network, is copied to an aligned address, since NumPy's sums of
-    unaligned data round differently.
+    Return other elements unchanged.  The Array shares the block's memory until f writes to the Array:
+    the first write makes a copy.  Unaligned data, which may come from a network, is copied to an aligned
+    address, since NumPy's sums of unaligned data round differently.
     """
     if hasattr(block, "to_numpy") and not isinstance(block, Array):
         block = block.to_numpy()
@@ -172,7 +178,7 @@ def block_as_array(block: Any) -> Any:
 
 
 def is_held(block: Any) -> bool:
-    """Return True if a storage serves this type of raw data."""
+    """Return True if an Array can hold data of this type (NumPy's, CuPy's, ...)."""
     try:
         storage_of(block)
     except TypeError:
@@ -188,6 +194,7 @@ def pickle_call(
 
     Return the pickle, and a dict from the files of the pickled code to their compressed text.
     name : the user's function, for messages.
+    parts : the leaves (Arrays and Variables) and the rest of the parameters.
     """
     cloudpickle = import_installed("cloudpickle", "Dask and its cloudpickle")
     places, files = parts.places, set[str]()
@@ -235,10 +242,10 @@ def pickle_call(
 
 
 def is_followed(x: Array) -> bool:
-    """Return True if a recorder of this process follows x."""
+    """Return True if a tape or accumulator of this process follows x."""
     return bool(followers(x))
 
 
 def is_mapped(x: Array) -> bool:
-    """Return True if a vmap maps x."""
+    """Return True if a vmap maps x, so that each example has another value."""
     return bool(axis_ids_of((current(x)[1],)))

@@ -15,7 +15,7 @@ from ._engine import persist_blocks
 
 
 class Partitions:
-    """Data in partitions, each a tuple of blocks: the result of ``partitions``.
+    """Data in partitions, each a tuple of blocks (arguments of a function): what ``partitions`` returns.
 
     Parameters
     ----------
@@ -155,6 +155,7 @@ def blocks_of(position: int, collection: Any) -> list[Any]:
     """Return the blocks of one collection: a list, or a Dask array, dataframe or bag.
 
     position : the index of the collection, for messages.
+    collection : the collection.
     """
     if hasattr(collection, "numblocks"):
         if not collection.ndim:
@@ -182,7 +183,10 @@ def blocks_of(position: int, collection: Any) -> list[Any]:
 
 
 def check_rows(collections: Sequence[Any]) -> None:
-    """Raise ValueError if Dask arrays are cut at different rows; unknown lengths are accepted."""
+    """Raise ValueError if Dask arrays are cut at different rows; unknown lengths are accepted.
+
+    collections : the arguments of ``partitions``.
+    """
     chunks = [(i, c.chunks[0]) for i, c in enumerate(collections) if hasattr(c, "chunks")]
     known = [(i, rows) for i, rows in chunks if not any(np.isnan(n) for n in rows)]
     for i, rows in known[1:]:
@@ -196,7 +200,10 @@ def check_rows(collections: Sequence[Any]) -> None:
 
 
 def check_count(name: str, value: Any, least: int) -> None:
-    """Raise TypeError or ValueError unless ``value`` is an int of at least ``least``."""
+    """Raise TypeError or ValueError unless ``value`` is an int of at least ``least``.
+
+    name : the name of the argument, for the message.
+    """
     value = unwrap_option(value)
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError(

@@ -19,8 +19,9 @@ from .._util.source_locations import is_installed
 
 
 def rebuild_code(file: str, make: Callable[..., CodeType], arguments: tuple[Any, ...]) -> CodeType:
-    """Rebuild a code object from its pickle, with the name of the user's file as ``co_filename``.
+    """Rebuild a function's code object from its pickle, with the user's file as ``co_filename``.
 
+    Messages on the worker then name this file.
     make, arguments : the function and arguments by which cloudpickle makes the code object.
     """
     return make(*arguments).replace(co_filename=file)
@@ -29,7 +30,7 @@ def rebuild_code(file: str, make: Callable[..., CodeType], arguments: tuple[Any,
 def pack_sources(files: Iterable[str]) -> dict[str, bytes]:
     """Return the compressed texts of source files, without those of installed packages.
 
-    Files that cannot be read are left out.
+    Workers need the texts to show lines in messages.  Files that cannot be read are left out.
     """
     texts = {file: "".join(linecache.getlines(file)) for file in files if not is_installed(file)}
     return {file: compress_text(text) for file, text in texts.items() if text}

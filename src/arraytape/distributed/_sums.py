@@ -164,7 +164,8 @@ def value_and_grad(
 def record_value_and_grad(call: SumCall, wanted: Sequence[int]) -> tuple[Array, list[Array]]:
     """Return the sum, and its gradients with respect to the leaves with the indices ``wanted``.
 
-    If outer recorders are active, they record the sum and the gradients.
+    Leaves are the Arrays and Variables in the parameters.  Tapes and accumulators around the call record
+    the sum and the gradients.
     """
     plan, places = (
         choose_plan(call.leaves, slopes=True),
@@ -196,9 +197,11 @@ class SumCall(NamedTuple):
     leaves: Sequence[Array]
 
     def along(self, f: Callable[..., Any], tangents: Sequence[Array | None]) -> SumCall:
-        """Return the sum of ``f``, which has one more parameter: a list of tangents.
+        """Return the sum of ``f``, a function with one more parameter: a list of tangents.
 
-        tangents : a tangent or None for each leaf; those of differentiable leaves make the list.
+        ``f`` computes derivatives along the tangents.
+        tangents : a tangent or None for each leaf (Array of the parameters); those of differentiable
+            leaves make the list.
         """
         some = [t for t, x in zip(tangents, self.leaves, strict=True) if differentiable(x)]
         given = [t for t in some if t is not None]
@@ -209,7 +212,8 @@ class SumResult(NamedTuple):
     """A sum over the partitions, with the derivatives that the tasks computed together with it.
 
     y : the sum, a nesting of Arrays.
-    places : indices of the parameters' leaves with respect to which ``slopes`` are gradients.
+    places : indices of the parameters' leaves (Arrays and Variables) with respect to which ``slopes``
+        are gradients.
     slopes : for each Array of y a list of gradients; None unless they were requested and y is a few
         scalars.
     tangents : the leaves' tangents that a forward accumulator gave; None if no accumulator needs any.
@@ -225,10 +229,11 @@ class SumResult(NamedTuple):
 
 
 def record_sum(call: SumCall, known: SumResult | None = None) -> Any:
-    """Compute the sum, record it as one op whose inputs are ``call.leaves``, and return it.
+    """Compute a sum over partitions, record it as one op, and return the nesting of its results.
 
-    The workers' tapes watch only leaves that a recorder of this process follows.  So f may convert other
-    values to NumPy or Python numbers without an error.
+    The op's inputs are ``call.leaves``, the Arrays in the parameters.  The workers' tapes watch only
+    leaves that a tape or accumulator of this process follows.  So f may convert other values to NumPy or
+    Python numbers without an error.
     known : the results, if they were computed before.
     """
     plan, places = choose_plan(call.leaves), followed_leaves(call.leaves)
@@ -263,12 +268,13 @@ def record_sum(call: SumCall, known: SumResult | None = None) -> Any:
 
 
 def choose_plan(leaves: Sequence[Array], slopes: bool = False) -> Callable[..., SumResult]:
-    """Return the function that computes a sum with the derivatives that recorders will need.
+    """Return the function that computes a sum with the derivatives that tapes or accumulators need.
 
     A tape alone needs gradients, and an accumulator alone needs tangents.  A tape inside an accumulator,
     as in a product with the Hessian, needs both, and tangents of the gradients.  In all other cases
     return ``sum_alone``: derivatives are then computed when they are asked for.
     slopes : True for gradients with the tangents, even without a tape.
+    leaves : the Arrays in the parameters.
     """
     followers = [r for r in recorders() if any(current(x)[0] in r.followed for x in leaves)]
     if len(followers) == 1 and not isinstance(followers[0], ForwardPass):
@@ -285,12 +291,20 @@ def choose_plan(leaves: Sequence[Array], slopes: bool = False) -> Callable[..., 
 
 
 def sum_alone(call: SumCall, places: Sequence[int]) -> SumResult:
-    """Compute a sum, and no derivatives."""
+    """Compute a sum, and no derivatives.
+
+    call : the user's function, its parameters and the data.
+    places : not used; the other functions take the indices of leaves.
+    """
     return SumResult(run_sum(call).y)
 
 
 def sum_with_slopes(call: SumCall, places: Sequence[int]) -> SumResult:
-    """Compute a sum, and the gradients of scalar results with respect to the leaves ``places``."""
+    """Compute a sum, and the gradients of scalar results with respect to some leaves.
+
+    call : the user's function, its parameters and the data.
+    places : the indices of these leaves (Arrays of the parameters).
+    """
     part = run_sum(call, places)
     return SumResult(part.y, part.slopes, places=places)
 
@@ -301,6 +315,8 @@ def sum_with_tangents(
     """Compute a sum and its tangents along ``tangents``.
 
     slopes : True to compute also the gradients of scalar results, and the tangents of these gradients.
+    tangents : a tangent or None for each leaf (Array of the parameters).
+    call : the user's function, its parameters and the data.
     """
     wanted = tuple(places) if slopes else None
     move = functools.partial(move_partition, call.f, len(call.params), wanted)
@@ -310,9 +326,10 @@ def sum_with_tangents(
 
 
 def record_slopes(call: SumCall, found: SumResult) -> list[list[Array]] | None:
-    """Record the known gradients ``found.slopes`` as the result of one op, for second derivatives.
+    """Record gradients that workers computed as the result of one op, for second derivatives.
 
-    Return the recorded gradients; None if ``found`` has no tangents or no gradients.
+    The gradients are ``found.slopes``.  Return the recorded gradients; None if ``found`` has no tangents
+    or no gradients.
     """
     if found.tangents is None or found.slopes is None:
         return None
@@ -325,9 +342,10 @@ def record_slopes(call: SumCall, found: SumResult) -> list[list[Array]] | None:
 def cotangents_by_sum(
     call: SumCall, places: Sequence[int], cotangents: Sequence[Array]
 ) -> list[Array]:
-    """Return the cotangents of the leaves ``places`` (indices), by a sum over the partitions.
+    """Return the cotangents of the leaves ``places``, by a sum of VJPs over the partitions.
 
     cotangents : a cotangent for each Array of the sum.
+    places : the indices of leaves, Arrays in the parameters.
     """
     back = functools.partial(pull_partition, call.f, len(call.params), tuple(places))
     params, leaves = (*call.params, list(cotangents)), [*call.leaves, *cotangents]
@@ -336,7 +354,11 @@ def cotangents_by_sum(
 
 
 def weigh_slopes(slopes: Sequence[Sequence[Array]], cotangents: Sequence[Array]) -> list[Array]:
-    """Return the cotangent of each leaf: the sum over the results of slope times cotangent."""
+    """Return the cotangent of each leaf: the sum of slope times cotangent over the results.
+
+    slopes : for each result, its gradients with respect to the leaves (Arrays of the parameters).
+    cotangents : for each result, a scalar, its cotangent.
+    """
     rows = [
         [astype(slope * g, slope.dtype) for slope in row]
         for row, g in zip(slopes, cotangents, strict=True)
@@ -347,7 +369,8 @@ def weigh_slopes(slopes: Sequence[Sequence[Array]], cotangents: Sequence[Array])
 def run_sum(call: SumCall, ahead: Sequence[int] = ()) -> PartialSum:
     """Compute the sum, and the gradients of scalar results with respect to the leaves ``ahead``.
 
-    If vmap maps a leaf, the results are mapped, too, and no gradients are computed.
+    Leaves are the Arrays and Variables in the parameters.  If vmap maps a leaf, the results are mapped,
+    too, and no gradients are computed.
     ahead : indices of leaves.
     """
     data = call.data
@@ -363,7 +386,11 @@ def run_sum(call: SumCall, ahead: Sequence[int] = ()) -> PartialSum:
 
 # --- parameters ---------------------------------------------------------------------------------------
 def followed_leaves(leaves: Sequence[Array]) -> list[int]:
-    """Return the indices of differentiable leaves that are Variables, or that a recorder follows."""
+    """Return the indices of differentiable leaves that are Variables, or that a tape follows.
+
+    A leaf is an Array or Variable in the parameters.  An accumulator counts like a tape.  Workers
+    compute derivatives only for these leaves.
+    """
     return [
         i for i, x in enumerate(leaves)
         if differentiable(x) and (isinstance(x, Variable) or is_followed(x))
@@ -373,7 +400,7 @@ def followed_leaves(leaves: Sequence[Array]) -> list[int]:
 def choose_sources(
     params: tuple[Any, ...], argnums: ArgNums
 ) -> tuple[list[Array], list[int], Callable[[Sequence[Array]], Any]]:
-    """Choose the leaves with respect to which ``value_and_grad`` differentiates.
+    """Choose the leaves (Arrays, Variables) with respect to which ``value_and_grad`` differentiates.
 
     Returns (leaves, wanted, pack): all leaves of ``params``, and the indices of those in the parameters
     ``argnums``.  ``pack`` arranges their gradients in nestings like these parameters.
@@ -422,7 +449,10 @@ def check_arguments(f: Any, data: Any, caller: str) -> None:
 
 
 def check_blocks(f: Callable[..., Any], data: Partitions) -> None:
-    """Raise TypeError if a block is a Variable or an Array that a tape follows or a vmap maps."""
+    """Raise TypeError if a block of data is a Variable, or an Array that a tape follows or vmap maps.
+
+    The data would get no gradient.
+    """
     for x in data._arrays:
         if isinstance(x, Variable) or is_followed(x) or is_mapped(x):
             raise TypeError(

@@ -39,8 +39,8 @@ class PartialSum(NamedTuple):
     """The result of one partition, or the sum of several.
 
     y : a nesting of Arrays.
-    slopes : for each Array of y the gradients with respect to leaves of the parameters; None if they
-        were not requested.
+    slopes : for each Array of y the gradients with respect to leaves (Arrays and Variables) of the
+        parameters; None if they were not requested.
     first : the index of the first partition.
     """
 
@@ -50,17 +50,21 @@ class PartialSum(NamedTuple):
 
 
 class OnlyParameters(Bystander):
-    """A recorder that raises an error if f reads a Variable that is no parameter.
+    """An observer of f's reads that raises an error if f reads a Variable that is no parameter.
 
-    The pickler refuses Variables that f closes over, but cannot see Variables of Python modules, which
-    workers import by name.  Such a Variable is older than the task, and parameters are not.
+    Such a Variable would get no gradient.  The pickler refuses Variables that f closes over, but cannot
+    see Variables of Python modules, which workers import by name.  Such a Variable is older than the
+    task, and parameters are not.
     """
 
     def __init__(self, name: str) -> None:
         self.name, self.first = name, new_value_id()
 
     def accessed(self, variable: Variable, /) -> None:
-        """Raise TypeError if the Variable is older than the task: its value id is below ``first``."""
+        """Raise TypeError if the Variable is older than the task: its value id is below ``first``.
+
+        An id below ``first`` was made before the task, and parameters are made in the task.
+        """
         if variable._current_id() < self.first:
             raise TypeError(
                 f"{self.name}: the function uses {describe(variable)} of a module [at {user_line()}]; "
@@ -74,8 +78,10 @@ def run_partition(
 ) -> PartialSum:
     """Run a user's function on partition ``index`` of ``count``, and return its results.
 
-    ahead : the indices of the parameters' leaves for which the gradient is computed with the value.
+    ahead : the indices of the parameters' leaves (Arrays) for which the gradient is computed with the
+        value.
     blocks : the data of the partition.
+    message : the user's function with its parameters, as a pickle.
     """
     try:
         arrays = tuple(map(block_as_arrays, blocks))
@@ -99,8 +105,8 @@ def call_on_values(
     """Call the user's function that ``message`` holds; return its results and their gradients.
 
     If vmap mapped leaves of the message, each mapped axis is a leading axis of the results.
-    ahead : the indices of the leaves with respect to which the gradients are; if it is empty, return
-        None in place of the gradients.
+    ahead : the indices of the parameters' leaves (Arrays) with respect to which the gradients are; if it
+        is empty, return None in place of the gradients.
     blocks : the data of one partition.
     """
     slopes: list[Any] = []
@@ -132,7 +138,10 @@ def call_on_values(
 
 
 def results_of(name: str, y: Any) -> Any:
-    """Return f's result with numbers converted to Arrays; raise TypeError for anything else in it."""
+    """Return f's result with numbers converted to Arrays; raise TypeError for anything else in it.
+
+    name : the name of the user's function, for the message.
+    """
     leaves = []
     for leaf in nest.leaves(y):
         if isinstance(leaf, bool | np.bool_) or not isinstance(
@@ -149,7 +158,10 @@ def results_of(name: str, y: Any) -> Any:
 
 
 def widen_integers(x: Array) -> Array:
-    """Cast small integers to 64 bits, as ``sum`` does."""
+    """Cast small integers to 64 bits, as ``sum`` does.
+
+    So the sum over partitions does not overflow.
+    """
     if x.dtype.kind not in "iu" or x.dtype.itemsize >= DEFAULT_INTEGER:
         return x
     xp = namespace()
@@ -165,6 +177,9 @@ def result_with_slopes(
     """Return f's results, and the gradients of each result with respect to the leaves ``wanted``.
 
     The gradients are None if f has more than SCALARS results, or a result that is no real scalar.
+    name : the name of f, for messages.
+    params, blocks : the arguments of f.
+    wanted : the leaves, Arrays in the parameters.
     """
     with GradientTape(persistent=True, watch_accessed_variables=False, exits="raise") as tape:
         tape.watch(wanted)
@@ -185,10 +200,10 @@ def result_with_slopes(
 def pull_partition(
     f: Callable[..., Any], count: int, places: Sequence[int], *args: Any
 ) -> list[Array]:
-    """Return cotangents of leaves of f's parameters, given the cotangents of f's results.
+    """Return cotangents of f's parameters for one partition, given the cotangents of f's results.
 
     count : the number of f's parameters.
-    places : the indices of the leaves.
+    places : the indices of the leaves (Arrays in the parameters).
     args : the parameters of f, then a list with a cotangent for each Array of f's result, then the
         blocks: the data of one partition.
     """
@@ -208,10 +223,10 @@ def pull_partition(
 def slope_partition(
     f: Callable[..., Any], count: int, places: Sequence[int], *args: Any
 ) -> list[list[Array]]:
-    """Return the gradients of each scalar result of f with respect to some leaves of its parameters.
+    """Return, for one partition, the gradients of each scalar result of f.
 
     count : the number of f's parameters.
-    places : the indices of the leaves.
+    places : the indices of the leaves (Arrays in the parameters) with respect to which they are.
     args : the parameters of f, then the blocks: the data of one partition.
     """
     given, leaves = copy_parameters(args[:count])
@@ -225,11 +240,12 @@ def slope_partition(
 def move_partition(
     f: Callable[..., Any], count: int, places: Sequence[int] | None, *args: Any
 ) -> dict[str, Any]:
-    """Return a dict: f's results "y", gradients "slopes", and the tangents "dy", "dslopes" of both.
+    """Return f's results and gradients on one partition, with the tangents of both (forward mode).
 
+    The result is a dict with the keys "y", "slopes", "dy" and "dslopes".
     count : the number of f's parameters.
-    places : the indices of the leaves with respect to which the gradients are computed; None for no
-        gradients.
+    places : the indices of the leaves (Arrays of the parameters) with respect to which the gradients are
+        computed; None for no gradients.
     args : the parameters of f, then a list with a tangent or None for each differentiable leaf, then the
         blocks: the data of one partition.
     """
@@ -250,11 +266,11 @@ def move_partition(
 
 
 def push_partition(f: Callable[..., Any], count: int, *args: Any) -> list[Array]:
-    """Return the tangents of f's results, given tangents of the leaves of f's parameters.
+    """Return the tangents of f's results on one partition, given those of f's parameters.
 
     count : the number of f's parameters.
-    args : the parameters of f, then a list with a tangent or None for each differentiable leaf, then the
-        blocks: the data of one partition.
+    args : the parameters of f, then a list with a tangent or None for each differentiable leaf (Array of
+        the parameters), then the blocks: the data of one partition.
     """
     given, leaves = copy_parameters(args[:count])
     with forward_along(leaves, args[count]) as accumulator:
@@ -264,14 +280,18 @@ def push_partition(f: Callable[..., Any], count: int, *args: Any) -> list[Array]
 
 
 def forward_along(leaves: Sequence[Array], tangents: Sequence[Array | None]) -> ForwardAccumulator:
-    """Return an accumulator for tangents of the differentiable leaves; a tangent None means zeros."""
+    """Return a forward accumulator that starts from these tangents of differentiable leaves.
+
+    A tangent None means zeros.
+    leaves : the Arrays in the parameters.
+    """
     smooth = [x for x in leaves if differentiable(x)]
     pairs = [(x, t) for x, t in zip(smooth, tangents, strict=True) if t is not None]
     return ForwardAccumulator([x for x, _ in pairs], [t for _, t in pairs], exits="raise")
 
 
 def copy_parameters(params: Sequence[Any]) -> tuple[list[Any], list[Array]]:
-    """Copy the Arrays among parameters; return the parameters and their leaves.
+    """Copy the Arrays among parameters; return the parameters, and a list of these copies.
 
     Without copies, nested derivatives could take one Array for two different variables.
     """
@@ -306,7 +326,10 @@ def add_parts(name: str, parts: Sequence[PartialSum]) -> PartialSum:
 
 
 def add_columns(columns: Sequence[Sequence[Array]]) -> list[Array]:
-    """Return a list whose element i is the sum of the columns' elements i, added in order."""
+    """Return a list whose element i is the sum of the columns' elements i, added in order.
+
+    An element is a gradient, and a column has the gradients of one partition.
+    """
     return [functools.reduce(operator.add, parts) for parts in zip(*columns, strict=True)]
 
 

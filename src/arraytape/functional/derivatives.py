@@ -453,7 +453,7 @@ def jacobian_of(
     chunk_size: int | None,
     verify: bool,
 ) -> Function:
-    """Return a function that computes the Jacobian of f, for ``jacobian`` and its variants.
+    """Return a function that computes the Jacobian of f, for ``jacobian``, ``jacrev`` and ``jacfwd``.
 
     caller : the name of the public function, for error messages.
     forward : True for forward mode, False for reverse mode, None to choose the mode by the shapes.
@@ -489,9 +489,10 @@ def jacobian_of(
 
 
 def jacobian_rows(run: Linearization, forward: bool | None, chunk_size: int | None) -> list[Any]:
-    """Return the Jacobian of each result of a run, in the nesting of the inputs.
+    """Return the Jacobian of each result of a recorded run, in the nesting of the inputs.
 
     forward : True for forward mode, False for reverse mode, None to choose the mode by the shapes.
+    chunk_size : the largest number of rows or columns that one pass computes, or None.
     """
     if forward:
         return run.by_columns(chunk_size)
@@ -504,7 +505,10 @@ def jacobian_rows(run: Linearization, forward: bool | None, chunk_size: int | No
 
 
 def check_real(caller: str, arrays: list[Array]) -> None:
-    """Raise TypeError if an argument is complex, since its elements would have two columns each."""
+    """Raise TypeError if an argument is complex, since its elements would have two columns each.
+
+    caller : the name of the public function, for the message.
+    """
     for x in arrays:
         if x.dtype.kind == "c":
             raise TypeError(

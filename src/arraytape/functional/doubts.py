@@ -41,7 +41,9 @@ Slope = Callable[[Sequence[Array]], Any]  # maps a direction to the derivative a
 class Verdict:
     """The result of a comparison of a derivative with finite differences of its function.
 
-    It is kept in ``KNOWN``, so that few of the later calls of the same function need a comparison.
+    A comparison is made if a function converts a value to a number, because the derivative may lack a
+    part then.  The Verdict is kept in ``KNOWN``, so that few of the later calls of the same function
+    need a comparison.
 
     times : the number of times that the derivative of this function was asked for.
     finding : text with the derivative and the differences if they disagree; None if they agree.
@@ -76,8 +78,10 @@ def settle_doubts(
 
     If the differences are inconclusive, report the findings of the code analysis instead.
 
-    doubts : the recording's untracked conversions, as Doubts; this list is emptied.
-    make_again : a function that returns an ``Rerun``, which evaluates the user's function.
+    doubts : conversions such as ``float(x)`` in the recorded run, which may have lost a part; this list
+    is emptied.
+    caller : the name of the public function, for messages.
+    make_again : a function that returns a Rerun, which evaluates the user's function at other points.
     value : a function that returns the result of the recorded run.
     slope : a function that returns the derivative along a direction (a list of Arrays).
     tangents : the direction; a pseudorandom direction if None.
@@ -113,10 +117,15 @@ def settle_doubts(
 
 
 def key_of_doubts(caller: str, again: Rerun, doubts: Sequence[Doubt]) -> object:
-    """Return the key in ``KNOWN`` for the Verdict on a call of a derivative.
+    """Return the key under which the result of a check is kept for later calls of the same derivative.
 
-    Calls share a Verdict if they have the same public function, code of f, shapes and dtypes of the
-    arguments, source locations of conversions, and findings.
+    The check compares a derivative with finite differences.
+
+    Calls share the result if all of this is the same: the public function, the code of f, the shapes and
+    dtypes of the arguments, the source locations of conversions, and the findings.
+
+    caller : the name of the public function.  again : the user's function with its arguments.
+    doubts : the conversions, such as ``float(x)``, because of which the derivative may lack a part.
     """
     layouts = tuple([(x.shape, str(x.dtype)) for x in again.arrays])
     places = frozenset().union(*[doubt.places for doubt in doubts])
@@ -127,8 +136,8 @@ def key_of_doubts(caller: str, again: Rerun, doubts: Sequence[Doubt]) -> object:
 def code_of(f: Callable[..., Any]) -> Any:
     """Return the code object of a function, or the callable itself if it has none.
 
-    It identifies the function in ``KNOWN``: a lambda that is created anew for each call has the same
-    code object each time.
+    It identifies the function in the table of functions whose derivatives were checked: a lambda that is
+    created anew for each call has the same code object each time.
     """
     while hasattr(f, "__wrapped__"):
         f = f.__wrapped__
@@ -148,7 +157,9 @@ def compare_slopes(
     inconclusive, or if the function must not run again.
 
     again : the function and the point at which it was differentiated.
-    value, slope, tangents : as in ``settle_doubts``.
+    value : a function that returns the result of the recorded run.
+    slope : a function that returns the derivative along a direction.
+    tangents : the direction; a pseudorandom direction if None.
     is_suspected : True if the code analysis found a lost part; then small errors are reported, too.
     """
     if not again.arrays or any(storage_of(peek(x)).mixed for x in again.arrays):
@@ -184,8 +195,11 @@ def compare_slopes(
 class Slopes:
     """The derivative of one result along a direction, and finite differences of the result.
 
-    found : the derivative.  base, above, below : the result at the point, and at steps h and -h along
-    the direction.  All are NumPy arrays in the shape of the result.
+    They are compared to find out whether the derivative lacks a part.
+
+    found : the derivative.
+    base, above, below : the result at the point, and at steps h and -h along the direction.  All are
+    NumPy arrays in the shape of the result.
     """
 
     def __init__(
@@ -219,6 +233,8 @@ class Slopes:
     def is_settled(self, coarser: Slopes, limit: float) -> bool:
         """Return True if all differences agree with each other and clearly disagree with the derivative.
 
+        The derivative is then wrong; at a kink or in noise the differences disagree with each other.
+
         coarser : the Slopes for the step 2 h.  limit : the relative error above which slopes disagree.
         """
         noise = largest(self.central - coarser.central)
@@ -235,7 +251,8 @@ def values_at_ends(
 
     Return the floating-point leaves of the first result, and those of the second, as NumPy arrays.
 
-    at, v : for each argument Array, the point and the direction.
+    again : the user's function with its arguments.
+    at, v : for each argument Array, the point and the direction.  h : the step.
     """
     rows = []
     for sign in (1.0, -1.0):
@@ -245,7 +262,10 @@ def values_at_ends(
 
 
 def floats_of(structure: Any) -> list[Any]:
-    """Return the floating-point leaves of a nesting as NumPy arrays."""
+    """Return the floating-point leaves of a nesting as NumPy arrays.
+
+    Finite differences are computed from them; other leaves have no derivative.
+    """
     found = [
         host(leaf) if isinstance(leaf, Array) else np.asarray(leaf)
         for leaf in nest.leaves(structure)
@@ -254,7 +274,10 @@ def floats_of(structure: Any) -> list[Any]:
 
 
 def same_leaves(a: Sequence[Any], b: Sequence[Any]) -> bool:
-    """Return True if two lists of NumPy arrays have the same shapes and elements."""
+    """Return True if two lists of NumPy arrays have the same shapes and elements.
+
+    Two runs at the same point must agree, or else finite differences are meaningless.
+    """
     return len(a) == len(b) and all(
         x.shape == y.shape and np.array_equal(x, y, equal_nan=True)
         for x, y in zip(a, b, strict=True)

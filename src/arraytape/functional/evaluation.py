@@ -75,23 +75,25 @@ HOOKED: list[bool] = []
 
 
 class Effect(BaseException):
-    """The exception that an Evaluation raises in the user's function, to stop it before a side effect.
+    """The exception raised in a user's function, run for finite differences, to stop a side effect.
 
     It is a BaseException, so that ``except Exception`` in the user's function does not catch it.
     """
 
 
 class TooLong(Unrepeatable):
-    """The error of runs that exceed the time limit ``SECONDS``."""
+    """The error of runs for finite differences that exceed the time limit ``SECONDS``."""
 
 
 class Evaluation:
-    """An object whose ``run`` calls functions with their side effects undone or prevented.
+    """An object whose ``run`` calls a user's function again, with side effects undone or prevented.
+
+    Finite differences need further runs, which must not write a file or append to a list again.
 
     roots : the user's function and its arguments; the state to restore is that of all objects to which
     they refer, directly or through others.
-    is_meant : True if a run called a function in ``MEANT``, or used a custom gradient, so that the
-    derivative may differ from finite differences on purpose.
+    is_meant : True if the derivative may differ from finite differences on purpose: a run used a custom
+    gradient, or called a function in ``MEANT``, such as ``stop_gradient``.
     has_changed : True if a run changed objects in memory, which are restored after each run.
     effect : the side effect that stopped a run, as text for the error; "" if there was none.
     """
@@ -155,7 +157,10 @@ class Evaluation:
                 handler(*waiting[0])
 
     def run_watched(self, function: Callable[[], T]) -> T:
-        """Return the function's result, with output and warnings discarded and each call checked."""
+        """Return the function's result, with output and warnings discarded and each call checked.
+
+        A call with a side effect, such as a write to a file, stops the run.
+        """
         streams = (Discarding(sys.stdout), Discarding(sys.stderr))
         with (
             warnings.catch_warnings(),
@@ -177,8 +182,9 @@ class Evaluation:
     def profile(self, frame: FrameType, event: str, argument: Any) -> None:
         """Stop the run before a call with a side effect, or if the time is up.
 
-        Set ``is_meant`` if the user calls a function in ``MEANT`` or a custom gradient.
-        Python calls this method before each call in the run, with the arguments of ``sys.setprofile``.
+        Set ``is_meant`` if the user calls a function, such as a custom gradient, whose derivative
+        differs from finite differences on purpose.  Python calls this method before each call in the
+        run, with the arguments of ``sys.setprofile``.
         """
         if time.monotonic() > self.end:
             self.is_long = True
@@ -200,7 +206,10 @@ class Evaluation:
                 self.is_meant = True
 
     def stop(self, effect: str) -> None:
-        """Stop the run before the side effect described by ``effect``."""
+        """Stop the run of a user's function before a side effect, by an exception.
+
+        effect : the side effect, as text for the error.
+        """
         self.effect = effect
         raise Effect
 
@@ -208,15 +217,17 @@ class Evaluation:
 def waits_for_others(frame: FrameType) -> bool:
     """Return True if a thread waits in ``threading``, without a timeout, for another thread.
 
+    Such a thread runs no user code that an Evaluation (a run for finite differences) could disturb.
+
     frame : the innermost frame of the thread.
     """
     return frame.f_code.co_filename == WAITING and frame.f_locals.get("timeout") in (None, -1)
 
 
 def other_threads_run_code() -> bool:
-    """Return True if another thread runs user code, so that no Evaluation is possible.
+    """Return True if another thread runs user code, so that no run for finite differences is possible.
 
-    ``ReachableState.restore`` would undo the writes of that thread, too.
+    After the run, changed objects are restored; that would undo the writes of the other thread, too.
     """
     if active_count() == 1:
         return False
@@ -238,6 +249,8 @@ RULES = custom_gradient.__code__.co_filename
 def has_outside_effect(owner: Any, name: str) -> bool:
     """Return True if the C function ``name`` of ``owner`` has a side effect that cannot be undone.
 
+    A run of a user's function for finite differences is stopped before such a call.
+
     owner : the module of a function, or the object of a method.  Databases of sqlite3 are checked by
     ``profile`` and ``audit`` instead, because those in memory are allowed.
     """
@@ -256,7 +269,7 @@ def has_outside_effect(owner: Any, name: str) -> bool:
 
 
 def audit(event: str, arguments: tuple[Any, ...]) -> None:
-    """Stop the Evaluation that runs in this thread, if an audit event acts outside of the process.
+    """Stop a run for finite differences in this thread, if an audit event acts outside the process.
 
     Python calls this audit hook for events in all threads, with the name and arguments of the event.
     """
@@ -277,9 +290,9 @@ def audit(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 class Discarding(io.TextIOBase):
-    """A stream in place of stdout or stderr that discards the output of an Evaluation.
+    """A stream in place of stdout or stderr that discards the output of a run for finite differences.
 
-    It forwards the writes of threads that run no Evaluation.
+    It forwards the writes of all other threads.
     """
 
     def __init__(self, stream: Any) -> None:

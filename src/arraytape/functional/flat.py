@@ -95,6 +95,8 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
 def check_leaf(leaf: Any, tree: Any) -> str:
     """Return the kind of a leaf's dtype, "f" or "c" (complex); raise TypeError for any other leaf.
 
+    ``ravel`` puts all leaves into one vector, which is either real or complex.
+
     tree : the nesting with the leaf, for the message.
     """
     if isinstance(leaf, Array | np.ndarray | np.generic):
@@ -111,6 +113,8 @@ def check_leaf(leaf: Any, tree: Any) -> str:
 
 def check_vector(vector: Any, size: int, kind: str) -> None:
     """Raise TypeError or ValueError unless ``vector`` is one-dimensional with ``size`` elements.
+
+    ``unravel`` calls it before it restores a nesting from the vector.
 
     kind : the kind of the dtype of the flat vector.  Complex data is refused if ``kind`` is "f".
     """

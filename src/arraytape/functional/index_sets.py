@@ -50,7 +50,9 @@ class Sets(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """One index set for all elements of a value, if nothing more is known about the elements.
+    """One set of input elements, on which each element of a value may depend.
+
+    It is used if nothing more is known about the elements.
 
     row : the set as a CSR matrix with one row.
     """
@@ -64,6 +66,9 @@ IN_PLACE = (READ_ONLY, REAL, IMAG)  # steps of view paths in which elements keep
 class IndexSets:
     """The index sets of all values on a tape that depend on the input.
 
+    An index set has the input elements on which an element of a value may depend.  The sets of a
+    function's results give the sparsity pattern of its Jacobian.
+
     The caller calls ``start`` with the input, and then ``record`` with each record of the tape.
 
     n : the number of elements of the input.
@@ -75,16 +80,21 @@ class IndexSets:
         self.held: dict[int, Sets | Spread] = {}
 
     def start(self, value_id: int, shape: Size) -> None:
-        """Add the input, an array of n elements, each of which depends on itself only."""
+        """Add the input, an array of n elements, each of which depends on itself only.
+
+        The index sets (for each element, the input elements on which it may depend) begin here.
+        """
         from scipy import sparse
 
         self.held[value_id] = Sets(shape, sparse.eye_array(self.n, dtype=np.int32, format="csr"))
 
     def record(self, record: Record) -> None:
-        """Compute the sets of a record's results from the sets of its inputs, and add them to ``held``.
+        """Compute the index sets of a record's results from those of its inputs; add them to ``held``.
 
-        If the op has no rule in this module, each element of the results gets the union of all the
-        inputs' sets.  Do nothing if no input of the record has sets.
+        An index set has the input elements on which an element may depend, for sparse Jacobians.
+
+        If the op has no rule in this module, each element of the results gets the union of all sets of
+        the inputs.  Do nothing if no input of the record has sets.
         """
         known = [value_id for value_id in inputs_of(record) if value_id in self.held]
         if not known:
@@ -99,6 +109,9 @@ class IndexSets:
 
     def sets_of_results(self, record: Record) -> Sets | Spread | list[Sets]:
         """Return the index sets of a record's results: a list, or one item if they are equal for all.
+
+        An index set has the input elements on which an element may depend, for sparse Jacobians.  A
+        record is one op's call.
 
         Raise Unknown for batched data, and for an op without a rule in this module.
         """
@@ -121,25 +134,39 @@ class IndexSets:
         return self.along_named_axes(plan, record) if named else self.of_cores(plan, record)
 
     def sets(self, value_id: int) -> Sets:
-        """Return the index sets of a value; raise Unknown if only one set for all elements is known."""
+        """Return the index sets of a value; raise Unknown if only one set for all elements is known.
+
+        They say for each element on which input elements it may depend.
+        """
         found = self.held[value_id]
         if isinstance(found, Spread):
             raise Unknown
         return found
 
     def union(self, values: Iterable[Sets | Spread]) -> Any:
-        """Return the union of all index sets of several values, as a CSR matrix with one row."""
+        """Return the union of all index sets of several values, as a CSR matrix with one row.
+
+        An index set has the input elements on which an element may depend, for sparse Jacobians.
+        """
         found = [v.row if isinstance(v, Spread) else v.rows for v in values]
         counts = sum(np.asarray(rows.sum(axis=0)).reshape(-1) for rows in found)
         return csr(np.asarray(counts)[None, :] > 0)
 
     def none(self, size: int) -> Any:
-        """Return the index sets of a constant with ``size`` elements: a CSR matrix without entries."""
+        """Return the index sets of a constant with ``size`` elements: a CSR matrix without entries.
+
+        An index set has the input elements on which an element may depend: none here.
+        """
         return csr(np.zeros((size, 0), np.int32), (size, self.n))
 
     # --- rules of ops -----------------------------------------------------------------------------
     def elementwise(self, plan: Plan, record: Record) -> Sets:
-        """Return the index sets of an elementwise op: the unions of the operands' sets, by position."""
+        """Return the index sets of an elementwise op: the unions of the operands' sets, by position.
+
+        An index set has the input elements on which an element may depend, for sparse Jacobians.
+
+        plan : says what the record's items are.  record : the tape's entry for one call of an op.
+        """
         parts = [self.sets(value_id) for value_id in inputs_of(record) if value_id in self.held]
         # Unless the plan ``needs_fit``, the inputs of an elementwise op have the shape of the result.
         shape = (
@@ -151,7 +178,10 @@ class IndexSets:
         return Sets(shape, unite_rows([broadcast(part, shape) for part in parts]))
 
     def shapes(self, plan: Plan, record: Record) -> list[Size]:
-        """Return the shape of each operand of an op; () for a constant that the record does not keep."""
+        """Return the shape of each operand of an op; () for a constant that the record does not keep.
+
+        plan : says what the record's items are.  record : the tape's entry for one call of an op.
+        """
         return [
             self.sets(value_id).shape if value_id in self.held
             else tuple(getattr(plan.kept_value(record, name), "shape", ()))
@@ -162,7 +192,10 @@ class IndexSets:
     def along_named_axes(self, plan: Plan, record: Record) -> Sets:
         """Return the index sets of a reduction, scan or transform along the axes ``axis``.
 
-        Each element depends on all elements of the operands along these axes.
+        Each element depends on all elements of the operands along these axes.  An index set has the
+        input elements on which an element may depend.
+
+        plan : says what the record's items are.  record : the tape's entry for one call of an op.
         """
         shapes, axis = self.shapes(plan, record), kept_parameter(plan, record, "axis")
         if len({len(shape) for shape in shapes}) > 1 and axis >= 0:
@@ -187,8 +220,13 @@ class IndexSets:
     def of_cores(self, plan: Plan, record: Record) -> list[Sets]:
         """Return the index sets of the results of an op whose signature states its core dimensions.
 
+        An index set has the input elements on which an element may depend, for sparse Jacobians.  A
+        signature such as ``(m,K),(K,n)->(m,n)`` names the core dimensions (those that the op works on).
+
         Along a core dimension in capitals, each element depends on all elements.  Along a core dimension
         in lower case, and along the axes before the core dimensions, elements keep their positions.
+
+        plan : says what the record's items are.  record : the tape's entry for one call of an op.
         """
         op, shapes = plan.op, self.shapes(plan, record)
         if ("...",) in op.cores[0]:
@@ -224,8 +262,12 @@ class IndexSets:
     def moved_elements(self, plan: Plan, record: Record) -> Sets:
         """Return the index sets of an op that only moves elements.
 
+        An index set has the input elements on which an element may depend, for sparse Jacobians.
+
         The op is applied to the numbers of the elements, counted from 1 over all operands.  The result
         shows where each element came from; 0 marks elements that are new or come from constants.
+
+        plan : says what the record's items are.  record : the tape's entry for one call of an op.
         """
         op, xp = plan.op, namespace()
         given = record[2] if op.variadic else (record[2],)
@@ -259,7 +301,12 @@ class IndexSets:
         return Sets(tuple(moved.shape), rows[at])
 
     def scattered(self, plan: Plan, record: Record) -> Sets:
-        """Return the index sets of ``scattered``, the op that adds x to an array of zeros at a key."""
+        """Return the index sets of ``scattered``, the op that adds x to an array of zeros at a key.
+
+        An index set has the input elements on which an element may depend, for sparse Jacobians.
+
+        plan : says what the record's items are.  record : the tape's entry for one call of an op.
+        """
         x, shape = self.sets(record[2]), tuple(plan.kept_value(record, "shape"))
         numbers = np.arange(math.prod(shape)).reshape(shape)
         at = np.broadcast_to(numbers[host_key(plan.kept_value(record, "key"))], x.shape).reshape(-1)
@@ -268,7 +315,12 @@ class IndexSets:
     def products(self, plan: Plan, record: Record) -> Sets:
         """Return the index sets of a matrix product.
 
-        An element of x1 that is multiplied by a zero of a constant x2 is left out, and vice versa.
+        An index set has the input elements on which an element may depend, for sparse Jacobians.
+
+        Element (i, j) of x1 @ x2 depends on row i of x1 and column j of x2.  An element of x1 that is
+        multiplied by a zero of a constant x2 is left out, and vice versa.
+
+        plan : says what the record's items are.  record : the tape's entry for one call of an op.
         """
         turned = [
             name in plan.op.parameters and kept_parameter(plan, record, name)
@@ -297,7 +349,11 @@ class IndexSets:
     def correlated(self, plan: Plan, record: Record) -> Sets:
         """Return the index sets of ``window_correlation``, a convolution or one of its derivatives.
 
+        An index set has the input elements on which an element may depend, for sparse Jacobians.
+
         An element that is multiplied by a zero of a constant is left out.
+
+        plan : says what the record's items are.  record : the tape's entry for one call of an op.
         """
         part, geometry = (kept_parameter(plan, record, name) for name in ("part", "geometry"))
         shape, _ = plan.result_layout(record, "y")
@@ -325,7 +381,11 @@ class IndexSets:
 
     # --- rules of views and writes ----------------------------------------------------------------
     def of_structural(self, record: Record) -> Sets | Spread:
-        """Return the index sets of a VIEW, PUT or ADD record's result; raise Unknown for any other."""
+        """Return the index sets of the result of a view or a write; raise Unknown for any other record.
+
+        An index set has the input elements on which an element may depend, for sparse Jacobians.  VIEW
+        is the record of ``x[key]``, PUT that of ``x[key] = v``, ADD that of ``x += v``.
+        """
         if record[0] == VIEW.number:
             view = ViewRecord(*record)
             root = self.sets(view.root)
@@ -336,10 +396,11 @@ class IndexSets:
         raise Unknown
 
     def of_write(self, record: Record) -> Sets:
-        """Return the index sets of an Array after a recorded write, PUT or ADD, to it or to its view.
+        """Return the index sets of an Array after a recorded write to it or to its view.
 
-        A PUT replaces the sets of the elements.  An ADD, or a PUT to the real or imaginary part, unites
-        the old and the new sets.
+        An index set has the input elements on which an element may depend, for sparse Jacobians.
+        ``x[key] = v`` replaces the sets of the written elements.  ``x += v``, or a write to the real or
+        imaginary part, unites the old and the new sets.
         """
         write = write_of(record)
         shape = tuple(write.root_shape)
@@ -362,9 +423,11 @@ class IndexSets:
 
 
 class Unknown(Exception):
-    """The error for a record that has no rule for its index sets.
+    """The error for a record of an op whose index sets are not known.
 
-    ``IndexSets.record`` catches it, and gives all results' elements the union of the inputs' sets.
+    An index set has the input elements on which an element may depend, for sparse Jacobians.
+    ``IndexSets.record`` catches the error, and gives all results' elements the union of the inputs'
+    sets.
     """
 
 
@@ -379,14 +442,18 @@ HANDLERS: dict[str, Callable[[IndexSets, Plan, Record], Sets]] = {
 
 
 def operand_ids(plan: Plan, record: Record) -> Any:
-    """Return the value ids of an op's operands in a record; 0 for an operand that is not followed."""
+    """Return the value ids of an op's operands in a record; 0 for an operand that is not followed.
+
+    plan : says what the record's items are.  record : the tape's entry for one call of an op.
+    """
     return record[2 : 2 + len(plan.op.inputs)]
 
 
 def plain_cores(op: Op, shapes: Sequence[Size]) -> tuple[list[Any], list[Any]]:
     """Return the core dimensions of an op's inputs and of its results, for inputs of these shapes.
 
-    A dimension ``k?`` is optional: it is left out if an input has fewer axes than core dimensions.
+    The core dimensions are the axes that an op works on, such as m and k in ``(m,k)``.  A dimension
+    ``k?`` is optional: it is left out if an input has fewer axes than core dimensions.
     """
     cores, results = op.cores
     gone = {
@@ -398,7 +465,10 @@ def plain_cores(op: Op, shapes: Sequence[Size]) -> tuple[list[Any], list[Any]]:
 
 
 def kept_parameter(plan: Plan, record: Record, name: str) -> Any:
-    """Return the value of an op's parameter in a record; raise Unknown if the record lacks it."""
+    """Return the value of an op's parameter in a record; raise Unknown if the record lacks it.
+
+    plan : says what the record's items are.  record : the tape's entry for one call of an op.
+    """
     if not plan.keeps_value(name):
         raise Unknown
     return plan.kept_value(record, name)
@@ -409,6 +479,7 @@ def shape_of_result(plan: Plan, record: Record, shape: Size) -> Size:
 
     Raise Unknown for an op of several inputs.
 
+    plan : says what the record's items are.  record : the tape's entry for one call of an op.
     shape : the shape of the input.
     """
     op = plan.op
@@ -421,6 +492,8 @@ def shape_of_result(plan: Plan, record: Record, shape: Size) -> Size:
 # --- functions of index sets as CSR -------------------------------------------------------------------
 def csr(matrix: np.ndarray[Any, Any] | csr_array, shape: Size | None = None) -> Any:
     """Return a matrix as CSR with an entry of 1 wherever it is not 0.
+
+    Matrices of index sets have a row for each element, with 1 at the inputs on which it may depend.
 
     With ``shape``, return a matrix of this shape without entries, and ignore ``matrix``.
     """
@@ -441,7 +514,12 @@ def diagonal(values: np.ndarray[Any, Any]) -> Any:
 
 
 def unite_rows(parts: Sequence[Any]) -> Any:
-    """Return the union of CSR matrices of index sets, row by row; all have the same number of rows."""
+    """Return the union of CSR matrices of index sets, row by row; all have the same number of rows.
+
+    Row i of such a matrix has a 1 for each input element on which element i may depend.
+
+    parts : the matrices.
+    """
     total = parts[0]
     for part in parts[1:]:
         total = total + part
@@ -451,7 +529,10 @@ def unite_rows(parts: Sequence[Any]) -> Any:
 def unite_rows_at(rows: csr_array, to: np.ndarray[Any, Any], size: int) -> Any:
     """Return the index sets after elements were added up, as CSR with ``size`` rows.
 
-    Row i is the union of all ``rows[j]`` with ``to[j] == i``.
+    Row i, the inputs on which element i of the sum may depend, is the union of all ``rows[j]`` with
+    ``to[j] == i``.
+
+    rows : the index sets before.  to : for each element, the index of the element to which it is added.
     """
     from scipy import sparse
 
@@ -467,12 +548,18 @@ def stacked(parts: Sequence[Any], first: csr_array) -> Any:
 
 
 def broadcast(value: Sets, shape: Size) -> Any:
-    """Return the index sets of a value after it is broadcast to ``shape``, as a CSR matrix."""
+    """Return the index sets of a value after it is broadcast to ``shape``, as a CSR matrix.
+
+    An index set has the input elements on which an element may depend, for sparse Jacobians.
+    """
     return value.rows if value.shape == shape else value.rows[source_places(value.shape, shape)]
 
 
 def unite_along(value: Sets, axes: tuple[int, ...]) -> Sets:
-    """Return the index sets of a sum over ``axes``, which stay in the shape with length 1."""
+    """Return the index sets of a sum over ``axes``, which stay in the shape with length 1.
+
+    An index set has the input elements on which an element may depend, for sparse Jacobians.
+    """
     shape = tuple(1 if i in axes else n for i, n in enumerate(value.shape))
     return Sets(
         shape, unite_rows_at(value.rows, source_places(shape, value.shape), math.prod(shape))
@@ -484,8 +571,11 @@ def rows_from_left(
 ) -> Any:
     """Return, as CSR, the part of the index sets of x1 @ x2 that comes from x1.
 
-    rows : the sets of x1, of shape (m, k).  n : the number of columns of x2.  other : the data of x2 if
-    x2 is a constant, else None.
+    An index set has the input elements on which an element may depend, for sparse Jacobians.  The caller
+    unites this part with that of x2.
+
+    rows : the sets of x1, of shape (m, k).  n : the number of columns of x2.
+    other : the data of x2 if x2 is a constant, else None.
     """
     from scipy import sparse
 
@@ -498,8 +588,11 @@ def rows_from_right(
 ) -> Any:
     """Return, as CSR, the part of the index sets of x1 @ x2 that comes from x2.
 
-    rows : the sets of x2, of shape (k, n).  m : the number of rows of x1.  other : the data of x1 if x1
-    is a constant, else None.
+    An index set has the input elements on which an element may depend, for sparse Jacobians.  The caller
+    unites this part with that of x1.
+
+    rows : the sets of x2, of shape (k, n).  m : the number of rows of x1.
+    other : the data of x1 if x1 is a constant, else None.
     """
     from scipy import sparse
 
@@ -508,7 +601,10 @@ def rows_from_right(
 
 
 def transposed(x: Sets | np.ndarray[Any, Any]) -> Any:
-    """Return a matrix operand with its last two axes exchanged: its index sets, or a constant's data."""
+    """Return a matrix operand with its last two axes exchanged: its index sets, or a constant's data.
+
+    An index set has the input elements on which an element may depend, for sparse Jacobians.
+    """
     if not isinstance(x, Sets):
         return x.swapaxes(-2, -1)
     at = np.arange(math.prod(x.shape)).reshape(x.shape).swapaxes(-2, -1)
@@ -520,7 +616,8 @@ def stacked_products(
 ) -> Sets:
     """Return the index sets of a matrix product of which an operand has more than two dimensions.
 
-    Each element depends on a row of ``first`` and a column of ``second``, also at zeros of a constant.
+    An index set has the input elements on which an element may depend, for sparse Jacobians.  Here each
+    element depends on a row of ``first`` and a column of ``second``, also at zeros of a constant.
     """
     one, two = len(first.shape) == 1, len(second.shape) == 1
     wide = [(1, *first.shape) if one else first.shape, (*second.shape, 1) if two else second.shape]
@@ -548,8 +645,9 @@ def source_places(shape: Size, wider: Size) -> Any:
 def view_places(shape: Size, path: Path) -> Any:
     """Return, for each element of a view, its flat index in the viewed Array.
 
-    shape : the shape of the viewed Array.  path : the path of the view.  Raise Unknown if the path has a
-    key that differs between examples of vmap.
+    shape : the shape of the viewed Array.
+    path : the steps, such as indexing and transposing, from the Array to the view.  Raise Unknown if the
+    path has a key that differs between examples of vmap.
     """
     if any(kind is PICK for kind, _ in path):
         raise Unknown
@@ -565,14 +663,20 @@ def nonnegative_axes(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, 
 
 
 def host(data: Any) -> Any:
-    """Return data that a record keeps as a NumPy array; raise Unknown for batched data."""
+    """Return data that a record keeps as a NumPy array; raise Unknown for batched data.
+
+    NumPy computes on it which input elements a result may depend on.
+    """
     if type(data) is Batched:
         raise Unknown
     return np.asarray(storage_of(data).host(data) if type(data) in STORAGES else data)
 
 
 def host_key(key: Index) -> Any:
-    """Return a key of a record with NumPy arrays in place of the arrays of any library."""
+    """Return a key of a record with NumPy arrays in place of the arrays of any library.
+
+    NumPy computes with it which input elements a result may depend on.
+    """
     if isinstance(key, tuple):
         return tuple(host_key(part) for part in key)
     return host(key) if type(key) in STORAGES else key

@@ -82,7 +82,7 @@ class Inputs:
         return nest.pack_nesting(self.given, [convert_to_kind(x, kind) for x, kind in pairs])
 
     def value(self, y: Any) -> Any:
-        """Return the function's result y as the user gets it: NumPy data if ``given`` holds no Array."""
+        """Return the function's result y for the user: as NumPy data if no argument holds an Array."""
         if self.kinds is None:
             return y
         pairs = zip(nest.leaves(self.chosen), self.kinds, strict=True)
@@ -95,7 +95,7 @@ def separate_container(structure: Any, packed: Any) -> Any:
     The function may put other Arrays into ``packed``; gradients are those of the original Arrays.
     Return ``packed`` itself if it is an Array, or if a container of its class copies its Arrays.
 
-    structure : a nesting like ``packed``.
+    structure : a nesting like ``packed``.  packed : a copy of the user's nesting, with new Arrays.
     """
     if isinstance(packed, Array):
         return packed
@@ -109,6 +109,7 @@ def positions(caller: str, argnums: ArgNums, count: int) -> list[int]:
 
     Raise TypeError for other types, and ValueError for positions out of range or named twice.
 
+    caller : the name of the public function, for messages.  argnums : an int or a sequence of ints.
     count : the number of arguments of the call.
     """
     if not isinstance(argnums, int | Sequence):
@@ -137,10 +138,12 @@ def positions(caller: str, argnums: ArgNums, count: int) -> list[int]:
 
 
 def copy_argument(caller: str, n: int, arg: Any, holes: bool) -> tuple[list[Any], list[int]]:
-    """Return copies of an argument's leaves as Arrays, and the kind of each leaf (IS_ARRAY, ...).
+    """Return copies of an argument's leaves as Arrays, and the kind of each leaf.
 
-    n : the position of the argument.  holes : True if leaves of None are allowed next to other leaves;
-    they are returned unchanged.
+    A kind is IS_ARRAY, IS_NDARRAY or IS_NUMBER: the gradient is returned in the same kind.
+
+    caller : the name of the public function, for messages.  n : the position of the argument.
+    holes : True if leaves of None are allowed next to other leaves; they are returned unchanged.
     """
     parts: list[Any] = []
     kinds = []
@@ -170,6 +173,9 @@ def leaf_kind(caller: str, n: int, leaf: Any, arg: Any) -> int:
     """Return the kind of a leaf that is no Array: IS_NDARRAY or IS_NUMBER.
 
     Raise TypeError for any other leaf, such as an int or a subclass of ndarray.
+
+    caller : the name of the public function, for messages.
+    n, arg : the position of the argument, and the argument with this leaf.
     """
     if isinstance(leaf, np.ndarray):
         if type(leaf) not in (np.ndarray, np.memmap):
@@ -199,7 +205,7 @@ def leaf_kind(caller: str, n: int, leaf: Any, arg: Any) -> int:
 def arguments_for_rerun(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the user's arguments with Arrays in place of floats and floating-point NumPy arrays.
 
-    A ``Rerun`` calls f with these arguments once more, to check f's derivative by finite differences.
+    f is called with them once more, to check its derivative by finite differences.
     """
 
     def as_array(leaf: Any) -> Any:
@@ -215,7 +221,7 @@ def convert_to_kind(x: Any, kind: int) -> Any:
     """Return the Array x, a gradient, in the kind of the user's argument.
 
     That is a NumPy array if ``kind`` is IS_NDARRAY, and a NumPy scalar if it is IS_NUMBER.  Return x
-    itself if ``kind`` is IS_ARRAY, or if ``numpy_data`` must not convert x.
+    itself if ``kind`` is IS_ARRAY, or if a tape follows x, so that NumPy data would be a constant to it.
     """
     data = None if kind == IS_ARRAY else numpy_data(x)
     if data is None:
@@ -226,7 +232,8 @@ def convert_to_kind(x: Any, kind: int) -> Any:
 def to_numpy_data(value: Any) -> Any:
     """Return a result with NumPy arrays in place of Arrays, and NumPy scalars for 0-d Arrays.
 
-    Arrays that ``numpy_data`` must not convert stay Arrays, for example those that a tape follows.
+    Arrays that a tape follows stay Arrays, because NumPy data would be constants to the tape.  So do
+    Arrays inside vmap.
     """
     found = []
     for leaf in nest.leaves(value):
@@ -238,8 +245,8 @@ def to_numpy_data(value: Any) -> Any:
 def numpy_data(x: Array, ends_trace: str = "") -> np.ndarray[Any, Any] | None:
     """Return a copy of an Array's data as NumPy array, or None if the Array must not be converted.
 
-    An Array that a recorder follows must not be converted, since NumPy data would be a constant to the
-    recorder.  The same holds inside vmap and inside a trace for replay.
+    An Array that a recorder (a tape, say) follows must not be converted, since NumPy data would be a
+    constant to the recorder.  The same holds inside vmap and inside a trace for replay.
 
     ends_trace : "", or a clause with the reason why the caller needs NumPy data even in a trace.  Then
     traced data is converted, and the trace cannot be replayed for this reason.
@@ -257,17 +264,20 @@ def numpy_data(x: Array, ends_trace: str = "") -> np.ndarray[Any, Any] | None:
 
 # --- checks -------------------------------------------------------------------------------------------
 def collect_doubts(tape: GradientTape) -> GradientTape:
-    """Make a tape collect its findings on untracked conversions as Doubts, and return the tape.
+    """Make a tape collect findings on conversions such as ``float(x)``, and return the tape.
 
-    A Doubt is a possibly lost part of a derivative, which ``settle_doubts`` checks before it reports
-    the part.  Without this setting the tape reports its findings at once.
+    A finding (a Doubt) is a possibly lost part of a derivative, which finite differences check before it
+    is reported.  Without this setting the tape reports its findings at once.
     """
     tape._recording.doubts = []
     return tape
 
 
 def check_function(caller: str, f: Any, **flags: Any) -> None:
-    """Raise TypeError if f is not callable, or a keyword argument (a flag of the user) is no bool."""
+    """Raise TypeError if f is not callable, or a keyword argument (a flag of the user) is no bool.
+
+    caller : the name of the public function, for the message.
+    """
     for name, flag in flags.items():
         if not isinstance(flag, bool | np.bool):
             raise TypeError(
@@ -278,7 +288,10 @@ def check_function(caller: str, f: Any, **flags: Any) -> None:
 
 
 def check_chunk_size(caller: str, chunk_size: int | None) -> None:
-    """Raise TypeError or ValueError unless ``chunk_size`` is a positive integer or None."""
+    """Raise TypeError or ValueError unless ``chunk_size`` is a positive integer or None.
+
+    caller : the name of the public function, for messages.
+    """
     if chunk_size is None:
         return
     if not isinstance(chunk_size, int | np.integer) or isinstance(chunk_size, bool):
@@ -293,7 +306,10 @@ def check_chunk_size(caller: str, chunk_size: int | None) -> None:
 
 
 def check_sequences(caller: str, **given: Any) -> None:
-    """Raise TypeError unless each keyword argument (primals, tangents, ...) is a tuple or a list."""
+    """Raise TypeError unless each keyword argument (primals, tangents, ...) is a tuple or a list.
+
+    caller : the name of the public function, for messages.
+    """
     for name, value in given.items():
         if not isinstance(value, list | tuple):
             raise TypeError(
@@ -303,7 +319,10 @@ def check_sequences(caller: str, **given: Any) -> None:
 
 
 def checked_aux_pair(caller: str, y: RawArray) -> tuple[Any, Any]:
-    """Return ``y``, a user's function's result; raise TypeError unless it is a tuple (result, aux)."""
+    """Return ``y``, a user's function's result; raise TypeError unless it is a tuple (result, aux).
+
+    A function with ``has_aux=True`` must return such a pair; only ``result`` is differentiated.
+    """
     if not isinstance(y, tuple) or len(y) != 2:
         raise TypeError(
             f"{caller}: with has_aux=True the function must give a tuple (result, aux), got "
@@ -313,7 +332,10 @@ def checked_aux_pair(caller: str, y: RawArray) -> tuple[Any, Any]:
 
 
 def without_aux(f: Function, has_aux: bool) -> Function:
-    """Return a function that returns f's result without aux; f itself if ``has_aux`` is False."""
+    """Return a function that returns f's result without aux; f itself if ``has_aux`` is False.
+
+    has_aux : True if f returns a tuple (result, aux).
+    """
     if not has_aux:
         return f
     return functools.wraps(f)(lambda *args, **keywords: f(*args, **keywords)[0])
@@ -328,8 +350,9 @@ def checked_arrays(
 ) -> list[Array]:
     """Return the leaves of ``value``; raise TypeError if a leaf is no Array.
 
-    what : the name of the value for the message.  records : the records of the function's run; if an
-    untracked conversion is among them, the message names its line.
+    caller, what : the names of the public function and of the value, for the message.
+    records : the records of the function's run; if an untracked conversion is among them, the message
+    names its line.
     """
     found = nest.leaves(value)
     for leaf in found:
@@ -347,8 +370,10 @@ def checked_arrays(
 def wrong_result(caller: str, advice: str, fact: str, records: Sequence[Record]) -> TypeError:
     """Return the error for a function whose result is no Array, or an Array without a derivative.
 
+    caller : the name of the public function.
     advice, fact : clauses that say what to do and what the result is.  If ``records`` have an untracked
     conversion, the message has other advice: how to avoid it.
+    records : the records of the function's run.
     """
     left = advice_on_last_exit(records)
     if left is None:
@@ -360,7 +385,11 @@ def wrong_result(caller: str, advice: str, fact: str, records: Sequence[Record])
 
 
 def check_scalar(y: RawArray, records: Sequence[Record]) -> None:
-    """Raise TypeError or ValueError unless ``y`` is a real floating-point Array of shape ()."""
+    """Raise TypeError or ValueError unless ``y`` is a real floating-point Array of shape ().
+
+    records : the records of the function's run, in which the message finds conversions such as
+    ``float(x)``.
+    """
     if not isinstance(y, Array) or y.dtype.kind != "f":
         if y is None:
             advice = "return the loss from the function: is its `return` missing?"

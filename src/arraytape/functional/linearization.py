@@ -46,7 +46,7 @@ class Linearization:
     arrays : the leaves of ``inputs.chosen``: the Arrays to differentiate with respect to.
     results : the leaves of the value.  With ``outlives=True`` they are private handles, which later
     writes to the user's Arrays do not change.
-    doubts : findings on untracked conversions, which the caller passes to ``settle_doubts``.
+    doubts : findings on conversions such as ``float(x)``, which may have lost a part of the derivative.
     """
 
     def __init__(
@@ -108,6 +108,8 @@ class Linearization:
         """Compute the JVP from the records of the run: the derivative of each result.
 
         The derivative is None for a result that does not depend on the inputs.
+
+        tangents : a tangent, or None for 0, for each input.
         """
         forward = ForwardPass()
         with open_hidden_axis(REPLAY):
@@ -124,9 +126,11 @@ class Linearization:
     def report_exits(self, tangents: Tangents, found: Sequence[Any]) -> None:
         """Add a Doubt to ``doubts`` for each derivative that may lack a part.
 
-        A part may be missing if a value that depends on the inputs was converted to a NumPy or Python
-        number during the run.  Nothing is added if ``exits`` is "ignore".
+        Finite differences check each Doubt later.  A part may be missing if a value that depends on the
+        inputs was converted to a NumPy or Python number during the run.  Nothing is added if ``exits``
+        is "ignore".
 
+        tangents : the directions.
         found : the derivative of each result; None for a result that does not depend on the inputs.
         """
         recording = self.recording
@@ -156,7 +160,7 @@ class Linearization:
         return real and self.batches()
 
     def batches(self) -> bool:
-        """Return True if a pass can compute many products at once, on batched data.
+        """Return True if one pass can compute many products at once, on data with an axis of products.
 
         The rules and hooks of users may fail on batched data, so there must be none.
         """
@@ -186,7 +190,10 @@ class Linearization:
         return max(sizes)
 
     def by_rows(self, chunk_size: int | None) -> list[Any]:
-        """Return the Jacobian of each result, in the nesting of the inputs, by reverse mode."""
+        """Return the Jacobian of each result, in the nesting of the inputs, by reverse mode.
+
+        chunk_size : the largest number of rows that one pass computes, or None.
+        """
         sources = self.inputs.chosen
         return [
             compute_jacobian(self.recording, y, sources, ZERO, chunk_size) for y in self.results
@@ -197,6 +204,8 @@ class Linearization:
 
         If a column has a NaN, use reverse mode, which can replace 0 times infinity by 0 where a result
         does not depend on an input element.
+
+        chunk_size : the largest number of columns that one pass computes, or None.
         """
         columns = [self.columns_of(at, chunk_size) for at in range(len(self.arrays))]
         if gradients_have_nan(part for column in columns for part in column):
@@ -229,6 +238,8 @@ class Linearization:
         """Return the derivatives of each result along all unit vectors of the input ``arrays[at]``.
 
         The first axis of each returned Array numbers the unit vectors.
+
+        chunk_size : the largest number of columns that one pass computes, or None.
         """
         xp: Any = namespace()
         rows = self.arrays[at].size
@@ -263,14 +274,22 @@ class Linearization:
             return [rows_in(part, axis_id, stop - start) for part in found]
 
     def tangents_for(self, at: int, tangent: Array) -> Tangents:
-        """Return tangents for all inputs: ``tangent`` for ``arrays[at]``, and None for all others."""
+        """Return tangents for all inputs: ``tangent`` for ``arrays[at]``, and None for all others.
+
+        Each column of a Jacobian belongs to an element of one input.
+        """
         tangents: list[Array | None] = [None] * len(self.arrays)
         tangents[at] = tangent
         return tangents
 
 
 def has_moving_input(forward: ForwardPass, record: Record) -> bool:
-    """Return True if an input of a record has a tangent, or an error for a missing JVP in its place."""
+    """Return True if an input of a record has a tangent, or an error for a missing JVP in its place.
+
+    Forward mode skips all other records, whose results have the tangent 0.
+
+    forward : the forward pass, with the tangents so far.
+    """
     tangents, missing = forward.tangents, forward.missing
     return any(value_id in tangents or value_id in missing for value_id in inputs_of(record))
 

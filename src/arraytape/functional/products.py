@@ -408,7 +408,9 @@ def gauss_newton_product(
 def curvature(loss: Function, y: RawArray, direction: Any) -> list[Array]:
     """Return the product of the Hessian of ``loss`` at y with ``direction``, as a list of leaves.
 
-    direction : a nesting of Arrays like y.
+    This is the middle factor of a Gauss-Newton product.
+
+    y : the result of the model, a nesting of Arrays.  direction : a nesting of Arrays like y.
     """
     return nest.leaves(hvp(loss, (y,), (direction,))[0])
 
@@ -421,7 +423,7 @@ def forward_products(
     has_aux: bool,
     verify: bool,
 ) -> tuple[Inputs, Any, Any, Any]:
-    """Run f under a ForwardAccumulator, for ``jvp`` and ``hvp``, whose parameters these are.
+    """Run f once in forward mode, for ``jvp`` and ``hvp``, whose parameters these are.
 
     Return the Inputs, f's result, its derivative along ``tangents``, and aux (None without aux).  Result
     and derivative are Arrays, also for primals that are NumPy data.

@@ -81,6 +81,9 @@ class Unrepeatable(Exception):
 class ReachableState:
     """The saved contents of all mutable objects that can be reached from ``roots``.
 
+    A user's function runs again for finite differences.  Afterwards the state that it changed is
+    restored.
+
     kept : the restorers: functions, each of which restores the contents of one object.
     seen : the ids of the visited objects.
     large : arrays that are too large to be copied; they are read-only while the function runs.
@@ -108,7 +111,7 @@ class ReachableState:
         self.roots = roots  # keeps the objects alive whose ids are in ``seen``
 
     def restore(self) -> bool:
-        """Restore the contents of all objects, and return True if anything had changed."""
+        """Restore the saved contents of all objects, and return True if a run had changed anything."""
         changed, failure = False, None
         for put_back in (*self.unlocking(), *reversed(self.kept)):
             try:
@@ -120,7 +123,10 @@ class ReachableState:
         return changed
 
     def lock_large(self) -> None:
-        """Make the large arrays read-only, so that a write to one raises an error."""
+        """Make the large arrays read-only, so that a write to one raises an error.
+
+        Large arrays are not copied, so a change could not be undone after the run.
+        """
         for data in self.large:
             data.flags.writeable = False
 
@@ -134,7 +140,10 @@ class ReachableState:
         return [functools.partial(data.setflags, write=True) for data in ordered]
 
     def keep_random_state(self) -> None:
-        """Save the state of the global random generators of ``random`` and ``numpy.random``."""
+        """Save the state of the global random generators of ``random`` and ``numpy.random``.
+
+        The run for finite differences then does not change the numbers that the program draws later.
+        """
         self.kept.append(put_back_random(random.getstate, random.setstate))
         self.kept.append(put_back_random(np.random.get_state, np.random.set_state))
 
@@ -196,7 +205,10 @@ class ReachableState:
         return ()
 
     def counted_parts(self, parts: Iterable[Any]) -> Iterable[Any]:
-        """Return the items of a container as a list; raise Unrepeatable beyond the limit ITEMS."""
+        """Return the items of a container as a list; raise Unrepeatable beyond the limit ITEMS.
+
+        The limit bounds the time of the search for state that a function can change.
+        """
         parts = [*parts]
         self.items += len(parts)
         if self.items > ITEMS:
@@ -232,8 +244,8 @@ class ReachableState:
 
         Return the objects that the array refers to.
 
-        thing : an Array or a NumPy array.  data : its elements as a NumPy array, or ``thing`` itself
-        if it is a NumPy array.
+        thing : an Array or a NumPy array.
+        data : its elements as a NumPy array, or ``thing`` itself if it is a NumPy array.
         """
         found: list[Any] = []
         if issubclass(type(thing), np.memmap) and thing.flags.writeable:
@@ -260,7 +272,8 @@ class ReachableState:
     def keep_module(self, module: types.ModuleType) -> Iterable[Any]:
         """Save the global variables of a user's module, and return their values.
 
-        Return () for an installed module, and for a module without a file.
+        The values are the objects that the search visits next.  Return () for an installed module, and
+        for a module without a file.
         """
         file = getattr(module, "__file__", None)
         if file is None or is_installed(file):
@@ -282,6 +295,8 @@ class ReachableState:
 
     def keep_attributes(self, thing: Any) -> Iterable[Any]:
         """Save the attributes of an object in its ``__dict__`` and its slots; return their values.
+
+        The values are the objects that the search visits next.
 
         Of arraytape's own objects only Modules have state, such as layers, metrics and optimizers.
         """
@@ -317,7 +332,10 @@ def put_back_random(get: Callable[[], Any], set_: Callable[[Any], Any]) -> Calla
 
 
 def count_bases(data: np.ndarray[Any, Any]) -> int:
-    """Return the number of arrays between an array and the owner of its memory, the owner included."""
+    """Return the number of arrays between an array and the owner of its memory, the owner included.
+
+    Owners of memory are made writeable before their views.
+    """
     count = 0
     while isinstance(data.base, np.ndarray):
         data, count = data.base, count + 1
@@ -422,7 +440,7 @@ def same_bytes(data: np.ndarray[Any, Any], before: np.ndarray[Any, Any]) -> bool
 
 
 def objects_of(data: np.ndarray[Any, Any]) -> list[Any]:
-    """Return iterators over the Python objects in an array: one for each field of dtype object."""
+    """Return the Python objects in an array as iterators, one for each field of dtype object."""
     if data.dtype.names is None:
         return [data.flat] if data.dtype.hasobject else []
     return [part for name in data.dtype.names for part in objects_of(data[name])]
@@ -582,7 +600,9 @@ KEEPERS: tuple[tuple[Any, Callable[[Any], Kept]], ...] = (
 
 
 def kept_lock(lock: _thread.LockType | _thread.RLock) -> Callable[[], bool]:
-    """Return a function that releases a lock if the run left it held.
+    """Return a function that releases a lock if a run of a user's function left it held.
+
+    The function runs again for finite differences, and state that it changed is restored.
 
     Raise Unrepeatable if the lock is held now, because the run might wait for it for ever.
     """
@@ -605,12 +625,17 @@ def kept_lock(lock: _thread.LockType | _thread.RLock) -> Callable[[], bool]:
 
 
 def is_standard(thing: Any) -> bool:
-    """Return True if an object is stdout or stderr, to which a run does not write (``Discarding``)."""
+    """Return True if an object is stdout or stderr.
+
+    A run for finite differences replaces these streams, so that their state need not be saved.
+    """
     return any(thing is one for one in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__))
 
 
 def attributes_of(thing: Any) -> dict[str, Any] | None:
     """Return the ``__dict__`` of an object, without a call of ``__getattribute__`` of its class.
+
+    Such a method is the user's, and could have side effects.
 
     Return None if the object has none.
     """
@@ -628,6 +653,8 @@ def hides_state(kind: type) -> bool:
     Examples are files, iterators, connections, caches, and arrays of other libraries.  A class adds 8
     bytes to an instance for each slot, and for ``__dict__`` and ``__weakref__``.  If a class adds more
     to the ``__basicsize__`` of its base, the rest is hidden state.
+
+    kind : the type of the instances.
     """
     of: Any = kind
     while of is not object:

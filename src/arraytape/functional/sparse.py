@@ -159,7 +159,7 @@ def sparse_hessian(
 def sparse_derivative(
     caller: str, f: Function, structure: Any, argnums: int, chunk_size: int | None
 ) -> Callable[..., Any]:
-    """Return a function that computes the Jacobian of f as a sparse matrix.
+    """Return a function that computes the Jacobian of f as a sparse matrix, for both public functions.
 
     caller : the name of the public function, for error messages.
     The other parameters are those of ``sparse_jacobian``.
@@ -248,6 +248,8 @@ class Colouring(NamedTuple):
     def of(cls, pattern: csr_array, by_rows: bool = False) -> Colouring:
         """Return a colouring of the columns or of the rows of ``pattern``.
 
+        Columns of one colour are computed by one product with the Jacobian.
+
         Columns need at least as many colours as the fullest row has entries, and a JVP for each colour.
         Rows need at least as many as the fullest column, and VJPs, which take a third of the time.  So
         columns are chosen if the fullest row has less than half as many entries as the fullest column.
@@ -263,6 +265,8 @@ class Colouring(NamedTuple):
 
 def greedy_colours(pattern: csr_array) -> Any:
     """Return a colour, a number from 0, for each column; columns with entries in one row differ.
+
+    Columns of one colour are computed by one product with the Jacobian.
 
     Each column gets its own colour if colours for more than half of the columns are needed anyway, or
     if the search would need too much memory.
@@ -286,6 +290,8 @@ def structure_of(run: Linearization) -> Any:
     """Return the structure (sparsity pattern) of the Jacobian of ``run`` as CSR, from its records.
 
     Row i has entries in the columns of the input elements on which result element i may depend.
+
+    run : a recorded run of the user's function.
     """
     (x,) = run.arrays
     sets = IndexSets(x.size)
@@ -309,8 +315,10 @@ def stacked_rows(parts: list[Any]) -> Any:
 def rows_of(sets: IndexSets, value_id: int, size: int) -> Any:
     """Return the structure's rows for one result, as CSR: the index sets of its elements.
 
-    sets : the index sets of all values.  value_id, size : the id and the number of elements of the
-    result.
+    An index set has the input elements on which an element of the result may depend.
+
+    sets : the index sets of all values.
+    value_id, size : the id and the number of elements of the result.
     """
     found = sets.held.get(value_id)
     if found is None:
@@ -329,6 +337,10 @@ def matrix_from_products(
     Return the matrix, and the position of a nonzero entry outside the structure, or None.  One product
     per colour computes the entries.  To find entries outside, the Jacobian times a random direction is
     compared with the sparse matrix times this direction.
+
+    caller : the name of the public function, for messages.  run : the recorded run.
+    colouring : the structure, and the columns (or rows) that share a product.
+    chunk_size : the largest number of products that one pass computes, or None.
     """
     from scipy import sparse
 
@@ -371,8 +383,10 @@ def entry_outside(
 ) -> tuple[int, int] | None:
     """Return the position of a nonzero entry outside the structure, or None if there is none.
 
-    places : numbers of the rows to search, or of the columns if ``colouring.by_rows`` is True: those
-    for which the check along a random direction failed.  These rows (or columns) are computed in full,
+    caller : the name of the public function, for messages.  run : the recorded run.
+    colouring : the structure with its colours.
+    places : numbers of the rows to search, or of the columns if ``colouring.by_rows`` is True: those for
+    which the check along a random direction failed.  These rows (or columns) are computed in full,
     because the check may have failed by rounding alone.
     """
     pattern = colouring.pattern.T.tocsr() if colouring.by_rows else colouring.pattern
@@ -401,6 +415,7 @@ def rows_or_columns(
 ) -> Any:
     """Return some rows of the Jacobian, or some columns if ``by_rows`` is False, as NumPy data.
 
+    caller : the name of the public function, for messages.  run : the recorded run.
     places : the numbers of the rows (or columns).  count : the number of all rows (or columns).
     """
     units = np.zeros((len(places), count))
@@ -417,6 +432,7 @@ def products_with(
 ) -> Any:
     """Return the Jacobian, or its transpose if ``by_rows``, times each direction, as a NumPy array.
 
+    caller : the name of the public function, for messages.  run : the recorded run.
     directions : an array with one direction in each row.  The result has one product in each row.
     chunk_size : the largest number of products that one pass computes, or None.
     """
@@ -437,9 +453,11 @@ def products_with(
 def products_at_once(
     caller: str, run: Linearization, directions: np.ndarray[Any, Any], by_rows: bool
 ) -> Any:
-    """Return the products with all ``directions``, computed by one pass on batched data, as in vmap.
+    """Return the Jacobian's products with all ``directions``, by one pass on batched data, as in vmap.
 
-    The parameters are those of ``products_with``.
+    caller : the name of the public function, for messages.  run : the recorded run.
+    directions : an array with one direction in each row.
+    by_rows : True for products with the transpose.
     """
     axis_id = new_axis_id()
     with open_hidden_axis(axis_id):
@@ -453,6 +471,7 @@ def product(
 ) -> list[Array]:
     """Return the Jacobian of a run, or its transpose if ``by_rows``, times ``direction``, as Arrays.
 
+    run : the recorded run of the user's function.
     axis_id : None, or the id of a hidden axis for many directions at once.  Then the rows of
     ``direction`` are the directions, and the returned Arrays have the products along the hidden axis.
     """
@@ -482,8 +501,10 @@ def directions_like(values: np.ndarray[Any, Any], like: Array, axis_id: int | No
 def products_in_numpy(caller: str, parts: list[Array], count: int | None = None) -> Any:
     """Return products as one NumPy array of shape (count, elements), or (elements,) if count is None.
 
-    parts : one Array for each input or result; their elements are concatenated.  count : the length of
-    the first axis of each Array, which numbers the products; None for one product without this axis.
+    caller : the name of the public function, for messages.
+    parts : one Array for each input or result; their elements are concatenated.
+    count : the length of the first axis of each Array, which numbers the products; None for one product
+    without this axis.
     """
     found = []
     for part in parts:
@@ -501,7 +522,10 @@ def products_in_numpy(caller: str, parts: list[Array], count: int | None = None)
 
 # --- checks -------------------------------------------------------------------------------------------
 def needs_scipy(caller: str) -> None:
-    """Raise ImportError, with the command that installs SciPy, if SciPy is missing."""
+    """Raise ImportError, with the command that installs SciPy, if SciPy is missing.
+
+    caller : the name of the public function, for the message.
+    """
     try:
         import scipy.sparse  # noqa: F401
     except ImportError as error:
@@ -509,7 +533,10 @@ def needs_scipy(caller: str) -> None:
 
 
 def pattern_of(caller: str, structure: Any) -> Any:
-    """Return the user's ``structure`` as a CSR matrix, with 1 for each nonzero entry."""
+    """Return the user's ``structure`` as a CSR matrix, with 1 for each nonzero entry.
+
+    The structure is nonzero wherever the Jacobian may be nonzero.
+    """
     try:
         found = csr(structure)
     except Exception as error:
@@ -526,7 +553,10 @@ def pattern_of(caller: str, structure: Any) -> Any:
 
 
 def check_results(caller: str, results: list[Array]) -> None:
-    """Raise TypeError unless all results are real floating-point Arrays."""
+    """Raise TypeError unless all results are real floating-point Arrays.
+
+    caller : the name of the public function, for the message.
+    """
     for y in results:
         if y.dtype.kind != "f":
             raise TypeError(
@@ -536,7 +566,10 @@ def check_results(caller: str, results: list[Array]) -> None:
 
 
 def one_array(caller: str, inputs: Inputs) -> Array:
-    """Return the argument to differentiate with respect to; raise TypeError if it is a nesting."""
+    """Return the argument to differentiate with respect to; raise TypeError if it is a nesting.
+
+    caller : the name of the public function, for the message.  inputs : the arguments of the call.
+    """
     if not isinstance(inputs.chosen, Array):
         raise TypeError(
             f"{caller}: pass one array: arraytape.functional.ravel makes one of the nesting that was "

@@ -52,6 +52,7 @@ def verified(
 
     caller : the name of the public function, for the message.
     f : a function of the list of arrays that returns a nesting of Arrays.
+    arrays, tangents : the point and the direction of the derivative.
     slope : the derivative of f along the tangents, in the nesting of f's result.
     """
     small = min(difference_step(x) for x in arrays)
@@ -97,6 +98,8 @@ class Rerun:
     def evaluate_at(self, arrays: Sequence[Array]) -> Any:
         """Return f's result, or its inner product with ``weights``, for other values of its arguments.
 
+        Finite differences are computed from such results.
+
         arrays : one Array in place of each of ``self.arrays``.
         """
         args, rest = list(self.args), iter(arrays)
@@ -123,7 +126,10 @@ class Rerun:
 
 
 def inner_product(a: Sequence[Any], b: Sequence[Any]) -> Any:
-    """Return the real part of the inner product of two lists of Arrays."""
+    """Return the real part of the inner product of two lists of Arrays.
+
+    With complex Arrays, the derivative of a real function along a direction is such a product.
+    """
     xp: Any = namespace()
     total: Any = 0.0
     for x, y in zip(a, b, strict=True):
@@ -136,6 +142,8 @@ def inner_product(a: Sequence[Any], b: Sequence[Any]) -> Any:
 
 def directional_derivative(jacobians: Sequence[Array], v: Sequence[Array]) -> Any:
     """Return the derivative of one result along v: the sum of ``jacobians[i]`` times ``v[i]``.
+
+    It is compared with finite differences along v.
 
     jacobians : the result's Jacobian with respect to each input.  v : an Array for each input.
     """
@@ -165,7 +173,10 @@ def differences(
     tangents: Sequence[Array],
     h: float,
 ) -> list[Any]:
-    """Return central differences of f along the tangents with step h, for each leaf of f's result."""
+    """Return central differences of f along the tangents with step h, for each leaf of f's result.
+
+    arrays, tangents : the point and the direction.
+    """
     ends = []
     for sign in (1.0, -1.0):
         moved = [x + (sign * h) * t for x, t in zip(arrays, tangents, strict=True)]
@@ -185,11 +196,17 @@ def host(x: Array) -> Any:
 
 
 def largest(x: np.ndarray[Any, Any]) -> float:
-    """Return the largest absolute value; 0 for an empty array."""
+    """Return the largest absolute value; 0 for an empty array.
+
+    Errors of finite differences are measured relative to it.
+    """
     return float(np.max(np.abs(x), initial=0.0))
 
 
 def brief(x: np.ndarray[Any, Any]) -> str:
-    """Return a number, or the first four elements of an array, as text."""
+    """Return a number, or the first four elements of an array, as text.
+
+    Messages show the derivative and the differences so.
+    """
     flat = np.ravel(x)
     return f"{flat[0]:.6g}" if flat.size == 1 else np.array2string(flat[:4], precision=5)

@@ -151,7 +151,10 @@ def vmap(
 
 
 def array_if_mapped(x: RawArray, axis: int | None) -> Any:
-    """Return a leaf of an argument; make an Array of a NumPy array that is mapped along ``axis``."""
+    """Return a leaf of an argument of vmap; make an Array of a NumPy array that is mapped.
+
+    axis : the axis of examples, or None for a leaf that is passed unchanged.
+    """
     return asarray(x) if axis is not None and isinstance(x, np.ndarray) else x
 
 
@@ -159,6 +162,7 @@ def slice_examples(given: list[Any], axes: list[Any], start: int, end: int) -> l
     """Return a chunk of examples: each leaf of the arguments, sliced on its mapped axis.
 
     given, axes : the leaves, and the mapped axis of each, or None.
+    start, end : the numbers of the first example and of the one after the last.
     """
     return [
         x if axis is None else x[(slice(None),) * (axis % x.ndim) + (slice(start, end),)]
@@ -170,6 +174,9 @@ def argument_axes(args: tuple[Any, ...], in_axes: Axes) -> list[Any]:
     """Return the mapped axis (or None) of each leaf of the arguments.
 
     Raise ValueError if ``in_axes`` does not fit the arguments.
+
+    args : the positional arguments of the call.
+    in_axes : the user's argument: an axis, None, or a nesting of these.
     """
     in_axes = unwrap_option(in_axes) if isinstance(in_axes, np.generic | np.ndarray) else in_axes
     if in_axes is None or isinstance(in_axes, int):
@@ -202,6 +209,8 @@ def count_examples(given: list[Any], axes: list[Any]) -> int:
     """Return the number of examples: the common length of the mapped axes.
 
     Raise TypeError or ValueError, with the number of the leaf, for a leaf that cannot be mapped.
+
+    given, axes : the leaves of the arguments, and the mapped axis of each, or None.
     """
     lengths = {}
     for i, (x, axis) in enumerate(zip(given, axes, strict=True)):
@@ -246,9 +255,11 @@ def enter_mapped(x: Any, axis: int | None, axis_id: int) -> Any:
 
 
 def leave_mapped(y: RawArray, axis: int | None, axis_id: int, size: int) -> Array:
-    """Return a result with the mapped axis, hidden so far, at position ``axis``.
+    """Return a result of ``f`` with the mapped axis, hidden so far, at position ``axis``.
 
     If ``axis`` is None, return the result unchanged; raise ValueError if it differs between examples.
+
+    axis_id, size : the number that identifies the hidden axis, and its length.
     """
     if not isinstance(y, Array):
         raise TypeError(

@@ -29,10 +29,10 @@ ZERO = UnconnectedGradients.ZERO
 
 
 class HiddenCalls:
-    """A factory of contexts in which recorders outside of odeint do not see the ops of odeint's f.
+    """A factory of contexts in which tapes outside of odeint do not record the ops of odeint's f.
 
-    In such a context f raises an error if it uses a watched Array that is not among ``leaves``, the
-    arguments of odeint.
+    The gradient comes from the adjoint equation instead.  In such a context f raises an error if it uses
+    a watched Array that is not among ``leaves``, the arguments of odeint.
 
     Attributes
     ----------
@@ -54,7 +54,10 @@ class HiddenCalls:
         return only_recorders(*self.seen)
 
     def collect(self) -> list[Any]:
-        """Return the Variables that f has read so far."""
+        """Return the Variables that f has read so far.
+
+        They get gradients, too.
+        """
         for recorder in self.seen:
             known = {id(v) for v in self.variables}
             self.variables += [v for v in recorder.variables if id(v) not in known]
@@ -62,9 +65,10 @@ class HiddenCalls:
 
 
 def isolate_problem(problem: OdeProblem) -> None:
-    """Replace the problem's arrays by private copies, and hide the calls of f by ``HiddenCalls``.
+    """Replace the problem's arrays by private copies, and hide the calls of f from outer tapes.
 
     Views are copied, too: a read of a view would count as a use of the Array that it shows.
+    problem : the checked arguments of odeint.
     """
     inputs = (problem.y0, problem.ends, problem.points, problem.args)
     leaves = [own_value(x) for x in nest.leaves(inputs)]
@@ -107,11 +111,14 @@ class AdjointEquation:
         self.dtype = xp.result_type(*kinds)
 
     def pack_state(self, parts: Sequence[Array]) -> Array:
-        """Return the vector z: these Arrays, flattened and joined, in the dtype of z."""
+        """Return the state z of the adjoint equation: these Arrays as one vector, in z's dtype."""
         return xp.concat([xp.reshape(xp.astype(x, self.dtype), (-1,)) for x in parts])
 
     def unpack_state(self, z: Array) -> list[Array]:
-        """Return y, its cotangent and the gradients of which the vector z consists, in their shapes."""
+        """Return y, its cotangent and the gradients of which z consists, each in its shape.
+
+        z is the state of the adjoint equation, one vector.
+        """
         found, start = [], 0
         for shape, dtype in self.layouts:
             stop = start + int(np.prod(shape))
@@ -123,9 +130,10 @@ class AdjointEquation:
         return found
 
     def adjoint_slope(self, t: Array, z: Array, leaves: list[Array]) -> Array:
-        """Return dz/dt, where z packs the state y, its cotangent a, and the gradient of each leaf p.
+        """Return dz/dt, where z packs the state y, its cotangent a, and a gradient for each leaf p.
 
         dy/dt is f, da/dt is -a df/dy, and the gradients have the slopes -a df/dp.
+        leaves : the floating-point Arrays among the arguments of f.
         """
         y, a = self.unpack_state(z)[:2]
         targets = [y, *leaves, *self.variables]
@@ -139,6 +147,7 @@ class AdjointEquation:
         """Integrate ``adjoint_slope`` from z at the start of ``span``, and return z at its end.
 
         Raises RuntimeError if the solver fails.
+        leaves : the floating-point Arrays among the arguments of f.
         """
         problem = self.problem
         options = {
@@ -171,6 +180,7 @@ class AdjointEquation:
         errors grow exponentially backward in time.
         state : y at the start of the backward solution.
         span : the times at which the backward solution begins and ends.
+        back : y at the end of the backward solution.
         """
         rtol, atol = (float(np.max(self.problem.options.get(n, d))) for n, d in TOLERANCES.items())
         with only_recorders():
@@ -208,7 +218,11 @@ class AdjointEquation:
 
 
 def field_arguments(problem: OdeProblem, leaves: Sequence[Array]) -> Any:
-    """Return the arguments of f with ``leaves`` in place of the Arrays that have a derivative."""
+    """Return the arguments of f with ``leaves`` in place of the Arrays that have a derivative.
+
+    problem : the checked arguments of odeint.
+    leaves : floating-point Arrays, such as those of a repeated call.
+    """
     others = iter(leaves)
     given = nest.leaves(problem.args)
     return nest.pack_nesting(
@@ -231,6 +245,7 @@ def outputs_with_adjoint(
 
     rows : y at ``times``, of shape (T, n).
     variables : the Variables that f has read, which get gradients, too.
+    odeint : the function, which also solves the adjoint equation.
     """
     chosen = [x for x in nest.leaves(problem.args) if has_derivative(x)]
     start = problem.field.as_state_array(problem.ends[0], times.dtype)
@@ -272,6 +287,8 @@ def adjoint_gradients(
     states : y0 and the outputs.
     at : t0 and the times of the outputs.
     dy : dL/d(outputs).
+    adjoint : the adjoint equation of the problem.
+    leaves : the floating-point Arrays among the arguments of f.
     """
     (y0, y), (t0, times) = states, at
     problem = adjoint.problem
@@ -304,6 +321,7 @@ def end_slopes(
 
     states : y0 and the outputs.
     at : t0 and the times of the outputs.
+    leaves : the floating-point Arrays among the arguments of f.
     """
     (y0, y), (t0, times) = states, at
     args, calls = field_arguments(problem, leaves), problem.field.calls
@@ -315,7 +333,10 @@ def end_slopes(
 
 
 def time_derivative(g: Array, slope: Array, t: Array) -> Array:
-    """Return dL/dt for a loss L and a time t, given g = dL/dy and slope = dy/dt."""
+    """Return dL/dt for a loss L and a time t, given g = dL/dy and slope = dy/dt.
+
+    It is the sum of g * slope.
+    """
     _, pull = xp.vjp(lambda s: s * slope, xp.zeros_like(t))
     found: Array = pull(g)[0]
     return found

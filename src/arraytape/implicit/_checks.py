@@ -34,6 +34,7 @@ class NotASolution(ArithmeticError):
 class FactoredSystem(NamedTuple):
     """A residual and its Jacobian at a point, with a factorization of the Jacobian.
 
+    The derivative of a solution, and its error, are computed from it.
     inverse : a function that multiplies a vector by the Jacobian's inverse; None for a singular
         Jacobian.
     rcond : the reciprocal condition number of the Jacobian after scaling of its rows and columns.
@@ -50,7 +51,10 @@ class FactoredSystem(NamedTuple):
 
     @property
     def newton_correction(self) -> Vector:
-        """Return the Newton step at the point: the Jacobian's inverse times the residual."""
+        """Return the Newton step at the point: the Jacobian's inverse times the residual.
+
+        Its size estimates the error of the solution.
+        """
         return self.apply_inverse(self.residual)
 
 
@@ -91,7 +95,10 @@ def invert_matrix(a: Vector) -> tuple[Callable[[Vector], Vector] | None, float]:
 
 
 def relative_size(step: Vector, v: Vector) -> float:
-    """Return max(abs(step)) / max(abs(v)); 0 for a zero step, else infinity for a zero v."""
+    """Return the size of a step relative to the point v: max(abs(step)) / max(abs(v)).
+
+    A zero step has the size 0, another step at v = 0 the size infinity.
+    """
     size = float(np.max(np.abs(step), initial=0.0))
     whole = float(np.max(np.abs(v), initial=0.0))
     if size == 0.0:
@@ -120,7 +127,10 @@ ADVICE = "lower the solver's tolerance, or say polish=True, which adds Newton st
 
 
 def check_finite(name: str, residual: Vector) -> None:
-    """Raise NotASolution if elements of the residual at the solution are NaN or infinite."""
+    """Raise NotASolution if elements of the residual at the solution are NaN or infinite.
+
+    name : the function, for the message.
+    """
     bad = int(np.count_nonzero(~np.isfinite(residual)))
     if bad:
         raise NotASolution(
@@ -135,6 +145,10 @@ def check_condition(
     """Raise NotASolution if the Jacobian is not finite, or its condition is worse than ``rcond``.
 
     If ``rcond`` is None, the limit is eps / tol, and ``check_error`` warns of a bad condition.
+    name : the function, for the message.
+    found : the Jacobian with a factorization.
+    eps : the machine epsilon of the solution's dtype.
+    tol : the largest relative error of the derivative that is accepted.
     """
     n = len(found.residual)
     if not np.isfinite(found.jacobian).all():
@@ -158,7 +172,11 @@ def check_condition(
 
 
 def check_minimum(name: str, hessian: Vector, eps: float) -> None:
-    """Raise NotASolution if the Hessian has a negative eigenvalue, beyond rounding."""
+    """Raise NotASolution if the Hessian has a negative eigenvalue, beyond rounding.
+
+    name : the function, for the message.
+    eps : the machine epsilon of the solution's dtype.
+    """
     values = np.linalg.eigvalsh((hessian + hessian.T) / 2.0)
     if len(values) and values[0] < -(eps**0.5) * np.abs(values).max():
         raise NotASolution(

@@ -38,7 +38,7 @@ class Field:
     calls
         The number of calls of f for values; calls for derivatives are not counted.
     hide_calls
-        A function that returns a context in which recorders do not see f's ops.
+        A function that returns a context in which tapes and accumulators do not see f's ops.
     """
 
     def __init__(self, f: Callable[..., Any], y0: Array) -> None:
@@ -93,7 +93,10 @@ class Field:
         return found
 
     def as_state_array(self, value: Array | npt.ArrayLike, dtype: npt.DTypeLike | None) -> Array:
-        """Return ``value`` as an Array on y's device; a list may mix Arrays and numbers."""
+        """Return ``value``, such as f's result, as an Array on y's device.
+
+        It may be a list of Arrays and numbers.
+        """
         if isinstance(value, Array):
             return value
         try:
@@ -105,7 +108,10 @@ class Field:
             ) from error
 
     def of_data(self, args: Arguments) -> Callable[[float, Data], Data]:
-        """Return f as a function of NumPy data for SciPy's solver; no recorder sees its calls."""
+        """Return f as a function of NumPy data for SciPy's solver; no tape records its calls.
+
+        args : the arguments of f after y.
+        """
 
         def field_on_data(t: float, y: Data) -> Data:
             with self.hide_calls():
@@ -120,6 +126,7 @@ class Field:
         """Return the user's df/dy as a function of NumPy data for SciPy's solver.
 
         Sparse matrices that ``jac`` returns are passed on as they are.
+        args : the arguments of ``jac`` after y.
         """
 
         def jacobian_on_data(t: float, y: Data) -> Any:
@@ -140,7 +147,7 @@ def own_arguments(args: Arguments) -> Any:
 
 
 def values_on_host(x: Array | npt.ArrayLike, what: str) -> Data:
-    """Return the values of x as NumPy data; raise TypeError if x has hidden axes (under vmap).
+    """Return the values of x as NumPy data; raise TypeError if vmap maps x.
 
     what : what x is, for the message.
     """
@@ -152,7 +159,12 @@ def values_on_host(x: Array | npt.ArrayLike, what: str) -> Data:
 
 
 def for_solver(x: Array, what: str) -> Data:
-    """Return the values of x for SciPy's solver; an ``xp.function`` around it is not replayed."""
+    """Return the values of x as NumPy data for SciPy's solver.
+
+    An ``xp.function`` around the call is then not replayed, because the solver's steps depend on the
+    values.
+    what : what x is, for the message.
+    """
     values = values_on_host(x, what)
     data = current(x)[1]
     storage_of(data).refuse_replay(data, "SciPy's solver runs in it (odeint)")

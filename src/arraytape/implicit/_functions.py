@@ -467,6 +467,7 @@ def solver_decorator(
     Raises TypeError for a setting that is no keyword of ``function``.
     name : the name of the public decorator, for messages.
     f : the user's function that defines the solution.
+    settings : keywords of ``function``.
     """
     check_callable(f"implicit.{name}", "the function", f)
     known = set(inspect.signature(function).parameters) - {"F", "f", "g", "x0", "theta", "solver"}
@@ -502,6 +503,8 @@ def solve_problem(
     solver : the user's solver, or None.
     default : a function (numbers, start) that solves the problem if ``solver`` is None.
     settings : fields of ``ImplicitProblem``.
+    name : the public function, for messages.
+    minimized : the function to be minimized, for a minimum.
     """
     check_settings(name, solver, settings)
     layout = NestingLayout(name, x0)
@@ -547,7 +550,7 @@ def solve_problem(
 
 
 def cast_residual(v: Array, r: Array) -> Array:
-    """Return the residual r in the dtype of the vector v."""
+    """Return the residual r in the dtype of the vector v, in which the solution is computed."""
     return r if r.dtype == v.dtype else xp.astype(r, v.dtype)
 
 
@@ -555,6 +558,8 @@ def check_settings(name: str, solver: Solver | None, settings: dict[str, Any]) -
     """Check the user's keywords of a solver; replace ``tol``, ``rcond`` and ``rtol`` by floats.
 
     Raises TypeError or ValueError if a keyword has a wrong type or value.
+    name : the public function, for messages.
+    solver : the user's solver, or None.
     """
     for what, f in (("solver", solver), ("preconditioner", settings.get("preconditioner"))):
         if f is not None:

@@ -38,6 +38,7 @@ def solve_iteratively(
 
     product : a function that multiplies a vector by the matrix.
     preconditioner : a function that multiplies about by the matrix's inverse, or None.
+    problem : the equation, with the tolerance and the number of iterations.
     """
     n, size = len(b), float(np.max(np.abs(b), initial=0.0))
     if not size:

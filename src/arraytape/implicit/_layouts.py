@@ -167,7 +167,10 @@ class ArrayHome(NamedTuple):
 
 
 def home_of(x: Array | RawArray) -> ArrayHome:
-    """Return the storage and the device of an Array or of raw data."""
+    """Return the storage and the device of an Array or of raw data.
+
+    A solution is put there, too.
+    """
     data = current(x)[1] if isinstance(x, Array) else x
     sample = data.sample if type(data) is Batched else data
     return ArrayHome(storage_of(sample), sample.device)
@@ -182,7 +185,7 @@ class VmapExamples:
     An iteration yields for each example a list with one NumPy array for each of ``arrays``.  Without
     vmap there is one example.
     name : the solver's name, for an error message.
-    shape, axis_ids : the lengths and ids of all hidden axes.
+    shape, axis_ids : the lengths and ids of the axes that the enclosing vmaps hide.
     """
 
     def __init__(self, name: str, arrays: Sequence[Array]) -> None:
@@ -202,7 +205,8 @@ class VmapExamples:
     def _value(self, data: Batched | RawArray, place: tuple[int, ...]) -> Vector:
         """Return the value of ``data`` for one example.
 
-        place : the indices of the example along the hidden axes.
+        data : the data of an Array, perhaps with axes that vmap hides.
+        place : the indices of the example along these axes.
         """
         if type(data) is Batched:
             whole = data.aligned(self.axis_ids, data.ndim)
@@ -214,10 +218,11 @@ class VmapExamples:
     def stack_examples(
         self, values: Sequence[Vector], shape: tuple[int, ...], dtype: npt.DTypeLike
     ) -> Array:
-        """Return the results ``values`` of all examples of a vmap as one Array; it hides vmap's axes.
+        """Return the results of all examples of a vmap as one Array, which hides the axes of the vmap.
 
         The Array lies on the device of the first of the ``arrays`` passed to ``VmapExamples``.
         shape : the shape of one result.
+        values : the result of each example.
         """
         whole = np.array(values, dtype=dtype).reshape((*self.shape, *shape))
         data = self.home.storage.asarray(whole, None, self.home.device, True)
@@ -237,7 +242,7 @@ def doubles_on_host(x: Array) -> Vector:
 
 
 def own_handles(leaves: Sequence[Any]) -> list[Any]:
-    """Return the leaves with new Array objects of the same values in place of Arrays.
+    """Return the leaves with a new Array object of the same value in place of each Array.
 
     A user's function may write to these without a change of the caller's Arrays.
     """

@@ -39,6 +39,7 @@ def solve_recorded(
     leaves : the Arrays and constants in theta.
     find : a function (numbers, start values, leaf values) that returns the solution for one example of a
         vmap.
+    problem : the equation.
     """
     outside = recorders()
 
@@ -79,7 +80,12 @@ def solve_recorded(
 def examples_of(
     problem: ImplicitProblem, start: Sequence[Array], given: Sequence[Any]
 ) -> VmapExamples:
-    """Return the values of the Arrays of a problem, for each example of a vmap."""
+    """Return the values of the Arrays of a problem, for each example of a vmap.
+
+    problem : the equation.
+    start : the Arrays in x0.
+    given : the Arrays and constants in theta, the parameters.
+    """
     return VmapExamples(problem.name, [*start, *(x for x in given if isinstance(x, Array))])
 
 
@@ -90,6 +96,8 @@ def problem_of_example(
 
     values : the example's NumPy arrays.
     given : the Arrays and constants in theta.
+    problem : the equation.
+    examples : the values of its Arrays in all examples.
     """
     own, lying = iter(values), iter(examples.places[len(examples.places) - len(values) :])
     host = [next(own) if isinstance(x, Array) else x for x in given]
@@ -105,9 +113,10 @@ def check_repeats(
 ) -> None:
     """Raise RuntimeError if the user's function now returns another residual than during the solve.
 
-    v : the solution, with the hidden axes of all vmap examples.
+    v : the solution, with the axes that vmap hides, one for each vmap.
     probes : for each example a point near the solution, and the residual there during the solve; empty
-        if no recorder was active.
+        if no tape or accumulator was active.
+    given : the Arrays and constants in theta, the parameters.
     """
     if not probes:
         return
@@ -139,6 +148,7 @@ def check_captures(numbers: NumpyProblem, v: Vector) -> None:
     """Raise ValueError if the function uses a followed Array or a Variable that is not in theta.
 
     Such a gradient would be lost.  The function runs once, at v, to find out.
+    numbers : the equation on NumPy data.
     """
     problem = numbers.problem
     (recorder,) = recorders()
@@ -156,7 +166,9 @@ def pull_cotangents(
 ) -> list[Array | None]:
     """Return the cotangents of the Arrays in ``given``, given the cotangent g of the solution v.
 
-    J : the Jacobian at v, or None; it is used only if no recorder is active.
+    J : the Jacobian at v, or None; it is used only if no tape is active.
+    problem : the equation that v solves.
+    given : the Arrays and constants in theta, the parameters.
     """
     arrays = [i for i, x in enumerate(given) if isinstance(x, Array)]
     chosen = [i for i in arrays if differentiable(given[i])]
@@ -181,6 +193,9 @@ def solve_adjoint(
     """Return ``J^-T g``, where J is the Jacobian at the solution v.
 
     J : the known Jacobian; None to compute it by recorded ops.
+    problem : the equation that v solves.
+    given : the Arrays and constants in theta, the parameters.
+    g : the cotangent of v.
     """
     if not problem.layout.size:
         return g
@@ -195,7 +210,8 @@ def solve_adjoint(
 def adjoint_problem(problem: ImplicitProblem) -> ImplicitProblem:
     """Return the adjoint equation J^T w = g as a problem for w.
 
-    J is the Jacobian of ``problem`` at its solution v.  The leaves are (g, v, *leaves of problem).
+    J is the Jacobian of ``problem`` at its solution v.  The backward pass solves it, so that it has
+    derivatives, too.  Its parameters are (g, v, *parameters of problem).
     """
     name = problem.name
 
@@ -222,11 +238,15 @@ def adjoint_problem(problem: ImplicitProblem) -> ImplicitProblem:
 
 
 def solve_from_zeros(numbers: NumpyProblem, start: Sequence[Any], host: Sequence[Any]) -> Vector:
-    """Return the solution of a linear problem, by one Newton step from zero."""
+    """Return the solution of a linear problem, by one Newton step from zero.
+
+    numbers : the problem on NumPy data.
+    start, host : not used; other solvers need the start and the parameters.
+    """
     v = np.zeros(numbers.problem.layout.size)
     return -numbers.newton_step(v, numbers.residual_at(v))
 
 
 def x0_arrays(x0: Any) -> list[Array]:
-    """Return the leaves of x0 that are Arrays."""
+    """Return the Arrays in the nesting x0, the start of a solver."""
     return [x for x in nest.leaves(x0) if isinstance(x, Array)]

@@ -189,7 +189,10 @@ class NumpyProblem:
         return best
 
     def newton_step(self, v: Vector, r: Vector) -> Vector:
-        """Return J^-1 r for the Jacobian J and the residual r at v; NaN if J is singular."""
+        """Return J^-1 r for the Jacobian J and the residual r at v; NaN if J is singular.
+
+        Solvers and error estimates use it.
+        """
         if self.problem.matrix_free:
             return self.solve_linearized(v, r)
         return checks.factor_system(r, self.jacobian_at(v)).newton_correction
@@ -204,7 +207,7 @@ class NumpyProblem:
         return relative_size(self.newton_step(v, r), v) <= max(1e-12, 10.0 * self.eps)
 
     def probe(self, v: Vector) -> tuple[Vector, Vector]:
-        """Return a point near the solution v, and the residual there.
+        """Return a point near the solution v, and the residual there, to notice later if f has changed.
 
         At v itself the residual is near 0, so that a change of the function would hardly show.
         """
@@ -271,7 +274,7 @@ class NumpyProblem:
             )
 
     def _newton_distance(self, v: Vector, r: Vector) -> float:
-        """Return the size of the Newton step at v relative to v, without computing a Jacobian.
+        """Return the size of the Newton step at v relative to v, for a matrix-free problem.
 
         Return 0 if the step is only a rounding error, which can be large relative to a v near 0.
         r : the residual at v.
@@ -286,13 +289,17 @@ class NumpyProblem:
         return 0.0 if rounding else size
 
     def _linear_error(self, r: Vector) -> float:
-        """Return the residual of a linear system relative to its right-hand side."""
+        """Return the residual of a linear system relative to its right-hand side.
+
+        r : the residual.
+        """
         return relative_size(r, self.residual_at(np.zeros_like(r))) if r.any() else 0.0
 
     def _check_error(self, size: float, error: float) -> None:
         """Raise NotASolution or warn if the derivative's relative error is too large.
 
         size : the relative size of the Newton step at the solution, for the message.
+        error : the estimated relative error of the derivative.
         """
         what = f"the solver stopped a Newton step of {size:.1e} of its size from the solution"
         checks.check_error(self.problem.name, error, self.problem.tol, what, checks.ADVICE)
@@ -301,8 +308,9 @@ class NumpyProblem:
         """Return the relative size of the Newton step at v, and the relative error of the derivative.
 
         The error is estimated from the sizes of this step and of the next one.  If this estimate exceeds
-        tol / 100, the solution's derivatives at both ends of the step are compared instead, because the
-        step may be only a rounding error, for example if x is 0.
+        tol / 100, the solution's derivatives at both ends of the step are compared instead.  The step
+        may then be only a rounding error, for example if x is 0.
+        found : the residual and the factored Jacobian at v.
         """
         step = found.newton_correction
         size, limit = relative_size(step, v), self.problem.tol / 100.0
@@ -326,7 +334,10 @@ class NumpyProblem:
         return size, error if np.isfinite(scale) else np.inf
 
     def _curvature(self, v: Vector, found: FactoredSystem) -> float:
-        """Return an estimate of the norm of J^-1 dJ/dv, from the residual at a point near v."""
+        """Return an estimate of the norm of J^-1 dJ/dv, from the residual at a point near v.
+
+        found : the residual and the factored Jacobian at v.
+        """
         signs = np.random.default_rng(0).choice([-1.0, 1.0], v.shape)
         way = 1e-2 * signs * np.abs(v)
         if not np.max(np.abs(way), initial=0.0) > np.finfo(float).tiny ** 0.5:
@@ -339,7 +350,10 @@ class NumpyProblem:
         )
 
     def is_rounding(self, step: Vector, scale: float) -> bool:
-        """Return True if a Newton step is as small as rounding errors of numbers of size ``scale``."""
+        """Return True if a Newton step is as small as rounding errors of numbers of size ``scale``.
+
+        A smaller step would not improve the solution.
+        """
         return bool(np.max(np.abs(step)) <= 100.0 * self.eps * scale)
 
     def _solution_slope(self, v: Vector, solve: Callable[[Vector], Vector]) -> Vector:

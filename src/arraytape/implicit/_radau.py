@@ -35,7 +35,11 @@ class Collocation(ExplicitMethod):
         self.P = np.linalg.inv(powers[:, 1:])
 
     def hint_of(self, solver: OdeSolver) -> Data | None:
-        """Return the stages of SciPy's step, from which ``take_step`` starts; None for an empty y."""
+        """Return the stages of SciPy's step, from which the repeated step starts; None for an empty y.
+
+        A stage is the difference of the state from y at one of three points of the step.
+        solver : SciPy's solver after a step.
+        """
         return None if solver.Z is None else solver.Z.copy()
 
     def take_step(
@@ -48,6 +52,8 @@ class Collocation(ExplicitMethod):
         Newton steps from the hint lead to the exact root.  The first two results have the hint's values
         and the root's derivatives.
         hint : the stages as SciPy computed them, up to its tolerance.
+        h : the length of the step.
+        k : not needed by this method.
         """
         if hint is None:  # y is empty
             return y, [y, y, y], y
@@ -62,7 +68,10 @@ class Collocation(ExplicitMethod):
         self, field: Field, t: Time, y: Array, h: Time, new: Array, stages: list[Array],
         args: Arguments,
     ) -> tuple[Any, list[Array]]:  # fmt: skip
-        """Return None and ``stages``: the curve needs neither the slope at the end nor more stages."""
+        """Return (None, stages): neither the slope at the end nor more stages are needed.
+
+        Other methods need them for the polynomial that interpolates the state within a step.
+        """
         return None, stages
 
     def curve(self, y: Array, new: Array, h: Time, stages: list[Array]) -> Array:
@@ -71,7 +80,11 @@ class Collocation(ExplicitMethod):
 
 
 def collocation_equations(method: Collocation, field: Field) -> Any:
-    """Return the residual of the collocation equations, as a function of the three stages Z."""
+    """Return the residual of the equations that the stages Z solve, as a function of Z.
+
+    A stage is the difference of the state from y at one of the three points of a step.
+    field : the user's f.
+    """
 
     def collocation_residual(Z: Array, y: Array, t: Time, h: Time, args: Arguments) -> Array:
         slopes = [

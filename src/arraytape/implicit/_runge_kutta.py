@@ -30,7 +30,7 @@ class RungeKuttaTable(Protocol):
 
 
 class ExplicitMethod:
-    """An explicit Runge-Kutta method, which computes steps and their curves.
+    """An explicit Runge-Kutta method, which computes steps and their curves (polynomials within).
 
     Parameters
     ----------
@@ -72,9 +72,10 @@ class ExplicitMethod:
         self, field: Field, t: Time, y: Array, h: Time, new: Array, stages: list[Array],
         args: Arguments,
     ) -> tuple[Array, list[Array]]:  # fmt: skip
-        """Return the slope at the end of a step, and the stages that ``curve`` needs.
+        """Return the slope at the end of a step, and the stages for the polynomial within.
 
         new : the state at the end of the step, at t + h.
+        stages : the slopes of the step, from ``take_step``.
         """
         last = field(t + h, new, args)
         return last, [*stages, last]
@@ -82,8 +83,9 @@ class ExplicitMethod:
     def curve(self, y: Array, new: Array, h: Time, stages: list[Array]) -> Array:
         """Return the coefficients of the polynomial that interpolates the states within a step.
 
-        The result has a new first axis for the p coefficients, as ``curve_value`` expects.
+        The result has a new first axis for the p coefficients, which ``curve_value`` reads.
         new : the state at the end of the step, which begins at y and has the length h.
+        stages : the slopes of the step.
         """
         found: Array = h * weighted_stages(self.solver.P.T, stages)
         return found
@@ -92,6 +94,8 @@ class ExplicitMethod:
         """Return the state at x, a number in [0, 1] that measures the time within the step.
 
         y has the shape (..., n), curve (p, ..., n), and x (..., 1).
+        y : the state at the begin of the step.
+        curve : the coefficients of the step's polynomial.
         """
         total = curve[-1, ...] * x
         for i in range(curve.shape[0] - 2, -1, -1):
@@ -101,7 +105,11 @@ class ExplicitMethod:
 
 
 class DormandPrince8(ExplicitMethod):
-    """The method DOP853, whose curve needs three more stages."""
+    """The method DOP853.
+
+    Its curve, the polynomial that interpolates the state within a step, needs three more stages
+    (slopes).
+    """
 
     def end_stages(
         self, field: Field, t: Time, y: Array, h: Time, new: Array, stages: list[Array],
@@ -124,6 +132,8 @@ class DormandPrince8(ExplicitMethod):
         """Return the state at x, a number in [0, 1] that measures the time within the step.
 
         Source: Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", section II.6.
+        y : the state at the begin of the step.
+        curve : the coefficients of the step's polynomial.
         """
         total = xp.zeros_like(y)
         for i in range(curve.shape[0] - 1, -1, -1):
@@ -145,7 +155,10 @@ class FixedStep(ExplicitMethod):
 
 
 def weighted_stages(weights: Data, stages: list[Array]) -> Array:
-    """Return the weighted sum of s stages, or p sums for weights of shape (p, s), as SciPy adds."""
+    """Return the weighted sum of a step's s stages (slopes), or p sums for weights of shape (p, s).
+
+    The terms are added in SciPy's order, so that the bits agree.
+    """
     stacked, table = xp.stack(stages), stages[0]
     factors = xp.asarray(weights, dtype=np.zeros((), table.dtype).real.dtype, device=table.device)
     if weights.ndim == 1:

@@ -16,6 +16,7 @@ def run_scipy(problem: OdeProblem) -> tuple[Any, list[float], list[Any]]:
     """Return ``solve_ivp``'s result, the times of all accepted states, and a hint for each step.
 
     A hint helps to repeat the step on Arrays: SciPy's solution of Radau's equations, else None.
+    problem : the checked arguments of odeint.
     """
     nodes, found = [problem.span[0]], []
 

@@ -30,8 +30,9 @@ REPRODUCED = 1e-6
 
 
 def refuse_change(now: Data, before: Data, when: str) -> None:
-    """Raise RuntimeError if ``now`` differs from ``before`` by more than rounding errors.
+    """Raise RuntimeError if f, called again in the backward pass, has given another result.
 
+    now, before : the two results; rounding errors are allowed.
     when : the part of the message that says what was computed again.
     """
     with Quiet():
@@ -103,7 +104,7 @@ class Mesh:
 
     @classmethod
     def of_steps(cls, nodes: list[float], finished: bool) -> Mesh:
-        """Return the mesh of adaptive steps.
+        """Return the mesh (times at which steps begin and end) of adaptive steps.
 
         nodes : the times at which steps begin and end.
         finished : True if the last node is t_span's end, False if the solver stopped before.
@@ -115,7 +116,7 @@ class Mesh:
 
     @classmethod
     def equal(cls, span: tuple[float, float], max_step: float) -> Mesh:
-        """Return the mesh of equal steps that are not longer than ``max_step``."""
+        """Return the mesh (the times of the steps' ends) of equal steps, up to ``max_step`` long."""
         length = abs(span[1] - span[0])
         # The factor is for quotients such as 2.1 / 0.7, which rounding makes a little more than 3.
         count = max(math.ceil(length / max_step * (1 - 1e-12)), 1)
@@ -125,7 +126,7 @@ class Mesh:
         return cls(nodes, 1.0 - last, last)
 
     def node_array(self, problem: OdeProblem) -> Array:
-        """Return the nodes as an Array that is differentiable with respect to Arrays in t_span."""
+        """Return the nodes (times of the steps' ends) as an Array that depends on Arrays in t_span."""
         field = problem.field
         nodes = field.as_state_array(self.nodes, field.real)
         for end, weights in zip(problem.ends, (self.first, self.last), strict=True):
@@ -135,7 +136,7 @@ class Mesh:
         return nodes
 
     def steps_of(self, at: Data) -> Data:
-        """Return for each time the index of its step; a node belongs to the step that it ends."""
+        """Return for each time the index of its step; a step's end belongs to this step."""
         forward = self.nodes[-1] >= self.nodes[0]
         ends = self.nodes[1:] if forward else -self.nodes[1:]
         return np.minimum(np.searchsorted(ends, at if forward else -at), max(len(ends) - 1, 0))
@@ -143,9 +144,9 @@ class Mesh:
 
 @dataclass
 class RetakenSteps:
-    """The results of repeated steps; a field is None if odeint does not need it.
+    """The results of the solver's steps, repeated on Arrays; a field is None if it is not needed.
 
-    states : y at the nodes.
+    states : y at the nodes, the times at which steps end.
     values : y at t_eval.
     curves : the coefficients of each step's polynomial.
     """
@@ -161,7 +162,7 @@ def retake_steps(problem: OdeProblem, mesh: Mesh, hints: list[Any] | None = None
     The steps are divided into pieces of about sqrt(steps) steps.  A tape keeps the state at the first
     node of each piece, and the backward pass runs the piece again.  Source: Griewank 1992, "Achieving
     logarithmic growth...", the case of one level.
-    hints : for each step what ``hint_of`` returned.
+    hints : for each step, a result of SciPy's step from which the repeated step starts, or None.
     """
     count = len(mesh.nodes) - 1
     nodes = mesh.node_array(problem)
@@ -193,6 +194,7 @@ def retake_steps(problem: OdeProblem, mesh: Mesh, hints: list[Any] | None = None
 class StepPiece:
     """The steps from number ``start`` to ``stop`` (exclusive), which the backward pass runs again.
 
+    So a tape need not keep the values computed within the steps.
     where : the number of the step in which each time of t_eval lies, ascending; None without t_eval.
     """
 
@@ -219,8 +221,9 @@ class StepPiece:
 
         The key "end" has the last state.  Other keys are the fields of ``RetakenSteps`` that odeint
         needs.
-        nodes : the nodes of these steps; None if they are constants.
+        nodes : the times of these steps' ends; None if they are constants.
         points : the times of t_eval that lie in these steps; None if there are none.
+        args : the arguments of f after y.
         """
         problem, method = self.problem, self.problem.method
         states, values, curves, slope = [], [], [], None
@@ -267,7 +270,10 @@ class StepPiece:
         refuse_change(data, first, "its steps were taken again for the gradient: the state")
 
     def time_and_step(self, nodes: Array | None, i: int) -> tuple[Time, Time]:
-        """Return the time at which step i begins, and its length."""
+        """Return the time at which step i begins, and its length.
+
+        nodes : the times of the steps' ends as an Array; None if they are constants.
+        """
         if nodes is None:
             start, end = float(self.mesh.nodes[i]), float(self.mesh.nodes[i + 1])
             return start, end - start
@@ -336,7 +342,8 @@ class OdeSolution:
     def _steps(self, at: Data) -> Data:
         """Return for each time the index of the step that contains it.
 
-        At a node, which two steps share, the step that ends there is chosen, as in SciPy.
+        At the time at which a step ends and the next begins, the step that ends there is chosen, as in
+        SciPy.
         """
         ascending = self._nodes[-1] >= self._nodes[0]
         nodes = self._nodes if ascending else self._nodes[::-1]

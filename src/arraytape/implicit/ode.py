@@ -183,7 +183,10 @@ def make_problem(
     method: str | type[OdeSolver], t_eval: Array | npt.ArrayLike | None, dense: bool,
     args: tuple[Any, ...], options: dict[str, Any], adjoint: str,
 ) -> Any:  # fmt: skip
-    """Return the arguments of odeint as an ``OdeProblem``; raise an error for wrong ones."""
+    """Return the arguments of odeint as an ``OdeProblem``; raise an error for wrong ones.
+
+    options : the other options of ``solve_ivp``.
+    """
     if not callable(f):
         raise TypeError(f"odeint: f must be a function, got {describe(f)} [at {user_line()}]")
     if adjoint not in ("discrete", "continuous"):
@@ -211,7 +214,10 @@ def make_problem(
 
 
 def find_method(method: str | type[OdeSolver], adjoint: str) -> Any:
-    """Return the method object for a name or a class of SciPy's; raise an error for other methods."""
+    """Return the method object for a name or a class of SciPy's; raise an error for other methods.
+
+    adjoint : "discrete" or "continuous"; the latter allows more methods.
+    """
     try:
         from ._methods import METHODS, WITHOUT_STEPS
     except ImportError as error:
@@ -275,6 +281,8 @@ def evaluation_times(
     """Return t_eval as an Array and as NumPy data, or (None, None) if t_eval is None.
 
     Raises ValueError where ``solve_ivp`` does: times must be sorted, and lie in t_span.
+    field : the user's f, which has the dtype and device.
+    span : the ends of t_span.
     """
     if t_eval is None:
         return None, None
@@ -307,7 +315,7 @@ def argument_tuple(args: tuple[Any, ...]) -> tuple[Any, ...]:
 def options_given(
     method: ExplicitMethod | SteplessMethod, options: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the options that are not at their defaults.
+    """Return the options of ``solve_ivp`` that are not at their defaults, as a dict.
 
     Raises ValueError if a method of fixed steps gets other options than max_step, or no max_step.
     """
@@ -335,7 +343,7 @@ def options_given(
 
 # --- solutions ----------------------------------------------------------------------------------------
 def solve_adaptive(problem: OdeProblem, continuous: bool) -> Any:
-    """Solve by ``solve_ivp``, and repeat its steps on Arrays for recorders or dense output.
+    """Solve by ``solve_ivp``, and repeat its steps on Arrays for a tape or dense output.
 
     continuous : True for the continuous adjoint, for which no steps are repeated.
     """
@@ -367,7 +375,10 @@ def solve_adaptive(problem: OdeProblem, continuous: bool) -> Any:
 
 
 def with_scipy_values(values: Array, rows: Array | None) -> Array:
-    """Return SciPy's states with the derivatives of ``rows``, the same states computed on Arrays."""
+    """Return SciPy's states with the derivatives of ``rows``, the same states computed on Arrays.
+
+    The values then agree with SciPy to the last bit.
+    """
     if rows is None:
         return values
     y: Array = xp.grad_pass_through(lambda y: values)(xp.matrix_transpose(rows))
@@ -375,7 +386,10 @@ def with_scipy_values(values: Array, rows: Array | None) -> Array:
 
 
 def with_continuous_adjoint(problem: OdeProblem, values: Array, mesh: Mesh) -> Array:
-    """Return ``values``, the states at the outputs, with the continuous adjoint as derivative."""
+    """Return ``values``, the states at the outputs, with the continuous adjoint as derivative.
+
+    mesh : the times of the steps' ends.
+    """
     from ._adjoint import outputs_with_adjoint
 
     times = mesh.node_array(problem) if problem.points is None else problem.points
@@ -385,7 +399,7 @@ def with_continuous_adjoint(problem: OdeProblem, values: Array, mesh: Mesh) -> A
 
 
 def solve_fixed(problem: OdeProblem, continuous: bool) -> Any:
-    """Solve by equal steps on Arrays; without SciPy's solver, vmap and ``xp.function`` work.
+    """Solve by equal steps on Arrays.  SciPy's solver is not used, so vmap and ``xp.function`` work.
 
     continuous : True for the continuous adjoint.
     """
@@ -440,6 +454,7 @@ def make_answer(
     y : the states, of shape (n, T).
     found : the steps that were repeated on Arrays, for dense output, or None.
     result : the result of ``solve_ivp``, or None if SciPy's solver did not run.
+    mesh : the times of the steps' ends.
     """
     from scipy.optimize import OptimizeResult
 

@@ -498,7 +498,10 @@ def weighted_residuals(
 
 
 def parameter_count(name: str, f: Callable[..., Any]) -> int:
-    """Return the number of f's parameters after xdata; raise ValueError for ``*args``."""
+    """Return the number of f's parameters after xdata; raise ValueError for ``*args``.
+
+    name : the public function, for the message.
+    """
     import inspect
 
     kinds = inspect.signature(f).parameters.values()
@@ -519,6 +522,7 @@ def covariance(
     cost : the function of popt that was minimized.
     absolute : the argument ``absolute_sigma`` of ``curve_fit``.
     seen : SciPy's results, whose second is its covariance.
+    call : the user's function, its start and ``args``.
     """
     if seen and not np.isfinite(seen[1]).all():  # SciPy has already warned
         return xp.asarray(seen[1])
@@ -572,7 +576,10 @@ class ScipyCall:
         return found
 
     def as_array_arguments(self, args: Sequence[Any]) -> tuple[Any, ...]:
-        """Return ``args`` with Arrays in place of NumPy arrays."""
+        """Return ``args`` with Arrays in place of NumPy arrays.
+
+        The user's function computes on Arrays.
+        """
         leaves = [
             xp.asarray(x) if isinstance(x, np.ndarray) else x for x in nest.leaves(tuple(args))
         ]
@@ -580,7 +587,10 @@ class ScipyCall:
         return packed
 
     def on_numpy(self, f: Callable[..., Any], args: Sequence[Any]) -> Callable[[Any], Any]:
-        """Return ``f(x, *args)``, which computes on Arrays, as a function whose x is a NumPy array."""
+        """Return ``f(x, *args)``, which computes on Arrays, as a function whose x is a NumPy array.
+
+        SciPy calls it.
+        """
         arrays = self.as_array_arguments(args)
         return lambda x, *more: as_numpy(
             f(xp.asarray(np.asarray(x, dtype=np.float64)), *map(xp.asarray, more), *arrays)
@@ -589,7 +599,7 @@ class ScipyCall:
     def user_derivative(
         self, derivative: Callable[..., Any] | str | bool | None, args: Sequence[Any]
     ) -> Any:
-        """Return the user's derivative as a function of a NumPy array, or None.
+        """Return the user's derivative as a function of a NumPy array for SciPy, or None.
 
         derivative : the user's function, or True if ``fun`` returns the derivative, too.  Any other
             value means that the user gives no derivative.
@@ -608,6 +618,8 @@ class ScipyCall:
 
         A NotASolution error also has SciPy's message.
         more : parameters of F after ``args``.
+        solver : calls SciPy with a NumPy start.
+        polish : True for Newton steps from SciPy's solution.
         """
 
         def root_equations(layout: NestingLayout, x: Any, args: Sequence[Any]) -> Array:
@@ -629,7 +641,9 @@ class ScipyCall:
     def scipy_result(self, solver: Callable[..., Any], polish: bool, **of: Any) -> Any:
         """Return SciPy's result, with the solution as an Array.
 
-        of : keywords F or f of ``find_solution_of``.
+        solver : calls SciPy with a NumPy start.
+        polish : True for Newton steps from SciPy's solution.
+        of : the equation to solve, F=..., or the function to minimize, f=....
         """
 
         def solve_and_keep(x0: Vector, *args: Any) -> Any:
@@ -663,7 +677,10 @@ class BoundLimits:
         self.same = np.asarray(self.from_low >= self.to_high)
 
     def condition(self, f: Callable[..., Any]) -> dict[str, Any]:
-        """Return the keyword of ``find_solution_of``: F with ``stationary(f)`` if bounded, else f."""
+        """Return the solution's definition as a keyword: an equation F if bounded, else f.
+
+        F is 0 where f has its minimum within the bounds.
+        """
         return {"F": self.stationary(f)} if self.any else {"f": f}
 
     def stationary(self, f: Callable[..., Any]) -> Callable[..., Any]:
@@ -741,7 +758,10 @@ def bounds_of(name: str, bounds: Any, pairs: bool) -> tuple[Any, Any]:
 
 
 def one_number(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
-    """Return f with its result reshaped to (); raise ValueError if a result has several elements."""
+    """Return f with its result reshaped to (); raise ValueError if a result has several elements.
+
+    name : the public function, for the message.
+    """
 
     def single_value(*args: Any) -> Any:
         y = f(*args)

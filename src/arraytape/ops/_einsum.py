@@ -27,7 +27,7 @@ Path = bool | str | Sequence[Any]  # numpy.einsum's ``optimize``
 
 
 def in_one_dtype(arrays: Sequence[Array]) -> Sequence[Array]:
-    """Return the operands, cast to the dtype of the result if that is floating-point.
+    """Return einsum's operands, cast to the dtype of the result if that is floating-point.
 
     Without the cast, a product of float32 operands would be rounded before a float64 operand enters.
     """
@@ -86,6 +86,8 @@ def einsum_layout(
 ) -> Array:
     """Return the result x in the memory layout of numpy.einsum's result: x itself, or a copy.
 
+    path : the order of the products, as numpy.einsum gets it; None for no order.
+
     The layout depends only on the order of the operands' strides.  So the function finds the layout by
     calling numpy.einsum on small corners of the operands, of length 2 along each axis.
     """
@@ -105,6 +107,8 @@ def einsum_layout(
 
 def strides_follow(strides: Sequence[int], steps: Sequence[int]) -> bool:
     """Return True if the axes have the same order by ``strides`` as by ``steps``.
+
+    The steps are the strides that numpy.einsum's result has, and the layout fits if the order is equal.
 
     strides, steps : a number for each axis.  Axes whose step is 0 are ignored.
     """
@@ -152,7 +156,10 @@ def split_subscripts(subscripts: str, arrays: Sequence[Array]) -> tuple[list[str
 
 
 def merge_equal_letters(x: Array, letters: str) -> Term:
-    """Return x as a term without repeated letters: of "ii", the diagonal of x is taken."""
+    """Return x as a term (array, letters) without repeated letters: of "ii", the diagonal is taken.
+
+    letters : the letters of x's axes in einsum's subscripts.
+    """
     for c in dict.fromkeys(letters):
         while letters.count(c) > 1:
             i = letters.index(c)
@@ -180,8 +187,9 @@ def without_ones(term: Term) -> Term:
 def product_order(
     subscripts: str, arrays: Sequence[Array], optimize: Path
 ) -> list[tuple[int, ...]]:
-    """Return the order of the products: for each step, the positions of the terms to multiply.
+    """Return the order of einsum's products: for each step, the positions of the terms to multiply.
 
+    A term is an operand or a product, with a letter for each axis.
     As in NumPy's ``einsum_path``, a step removes these terms from the list and appends their product.
     """
     if not optimize or len(arrays) < 3:
@@ -193,7 +201,10 @@ def product_order(
 
 
 def sum_lone_axes(term: Term, kept: set[str]) -> Term:
-    """Return a term, summed over each axis whose letter is not in ``kept``."""
+    """Return a term (an array, and a letter for each axis), summed over axes not in ``kept``.
+
+    kept : the letters of the axes that remain.
+    """
     x, letters = term
     alone = tuple([i for i, c in enumerate(letters) if c not in kept])
     if not alone:
@@ -204,6 +215,7 @@ def sum_lone_axes(term: Term, kept: set[str]) -> Term:
 def term_product(first: Term, second: Term, others: set[str]) -> Term:
     """Return the product of two terms, summed over the letters that are not in ``others``.
 
+    A term is an array with a letter for each axis.
     It is a product of matrices: letters in both terms and in ``others`` become axes of stacks, and
     letters that are summed become the inner axis of ``matmul``.
 

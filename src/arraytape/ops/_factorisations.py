@@ -43,7 +43,7 @@ def adjoint(x: RawArray, xp: Namespace) -> Any:
 
 
 def symmetric(x: RawArray, xp: Namespace) -> Any:
-    """Return the Hermitian part of x."""
+    """Return the Hermitian part of x, ``(x + x^H) / 2``."""
     return (x + adjoint(x, xp)) / 2.0
 
 
@@ -51,11 +51,11 @@ def to_triangle(g: RawArray, across: RawArray, lower: bool, xp: Namespace) -> An
     """Return the cotangent of a matrix of which an op such as cholesky reads one triangle.
 
     The op computes with a Hermitian or symmetric matrix, in which each element off the diagonal stands
-    twice.  So the element gets the sum of both cotangents.  The triangle that is not read gets 0.  See
-    decision 0030.
+    twice.  So the element gets the sum of both cotangents.  The triangle that is not read gets 0.
 
     g : the cotangent of the Hermitian or symmetric matrix.
     across : the adjoint of g if the matrix is Hermitian, or the transpose of g if it is symmetric.
+    lower : True if the op reads the lower triangle, False if it reads the upper one.
     """
     both = g + across
     both = xp.where(on_diagonal(g, xp), both / 2.0, both)
@@ -63,7 +63,10 @@ def to_triangle(g: RawArray, across: RawArray, lower: bool, xp: Namespace) -> An
 
 
 def to_lower(g: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent of a matrix whose lower triangle is read as a Hermitian matrix."""
+    """Return the cotangent of a matrix x of which an op such as eigh reads only the lower triangle.
+
+    g : the cotangent of the Hermitian matrix that the triangle stands for.
+    """
     return to_triangle(g, adjoint(g, xp), True, xp)
 
 
@@ -91,9 +94,9 @@ def half_the_digits(x: RawArray) -> float:
 
 
 def largest_abs(x: RawArray, axis: int | tuple[int, ...] | None, xp: Namespace) -> Any:
-    """Return the largest absolute value along axes, which keep length 1, or 0 for no elements.
+    """Return the largest absolute value along axes, or 0 for no elements.
 
-    axis : None for all axes, of which none remains.
+    The axes keep length 1.  Only with axis=None does the result have no axes.
     """
     if axis is None:
         return xp.max(xp.abs(x)) if math.prod(x.shape) else xp.sum(xp.abs(x))
@@ -103,13 +106,15 @@ def largest_abs(x: RawArray, axis: int | tuple[int, ...] | None, xp: Namespace) 
 
 
 def first_order(x: RawArray, zero: RawArray, values: RawArray, xp: Namespace) -> Any:
-    """Return x, a result of a rule, but make its derivative NaN where ``zero`` is True.
+    """Return the quotients x of a derivative rule, but with a derivative of NaN where ``zero`` is True.
 
-    So a first derivative is exact, and a second derivative that would be wrong is NaN.  ``zero`` marks
-    quotients x whose divisor, computed from ``values``, is a rounding error.  A factor
-    1 + sqrt(0 * values) makes the derivative with respect to ``values`` NaN: infinity times 0.  It is a
-    factor, not a term, because forward mode transposes rules as functions of their cotangents, and drops
-    terms that do not depend on these.
+    So the rule's first derivative is exact, and a second derivative that would be wrong is NaN.
+
+    zero : a mask of the quotients whose divisor, computed from ``values``, is a rounding error.
+
+    A factor 1 + sqrt(0 * values) makes the derivative with respect to ``values`` NaN: infinity times 0.
+    It is a factor, not a term, because forward mode differentiates rules with respect to their
+    cotangents, and drops terms that do not depend on these.
     """
     return xp.where(zero, x * (1.0 + xp.sqrt(xp.where(zero, 0.0 * values, 1.0))), x)
 
@@ -139,9 +144,11 @@ def remember_svd(
 def remember_factors(op: str, data: tuple[Any, ...], handles: Sequence[Array]) -> None:
     """Cache the results of an op on a matrix, for rules that would factorize the matrix again.
 
-    op : the name of the op.  data : the matrix and its factors, as raw data.  handles : the Arrays that
-    hold these.  ``keep_data`` makes a later write to an Array copy its data first, so that the factors
-    still fit the matrix.  If ``keep_data`` has to copy now, cache nothing.
+    op : the name of the op, such as "cholesky".
+    data : the matrix and its factors, as raw data.  handles : the Arrays that hold these.
+
+    ``keep_data`` makes a later write to an Array copy its data first, so that the factors still fit the
+    matrix.  If ``keep_data`` has to copy the data at once, cache nothing.
     """
     if all(keep_data(x) is d for x, d in zip(handles, data, strict=True)):
         factors.remember(op, *data)
@@ -153,6 +160,8 @@ def solve_vjp(g: RawArray, x1: RawArray, y: RawArray, x2: RawArray, xp: Namespac
     of the result y.
     Source: Giles 2008, "An extended collection of matrix derivative results for forward and
     reverse mode automatic differentiation", sec. 2.3.1.
+
+    These are the cotangents for y = solve(x1, x2).
     """
     return solve_again_vjp(g, x1, y, x2, False, xp)
 
@@ -162,6 +171,8 @@ def solve_again_vjp(
 ) -> Any:
     """Return the cotangents of x1 and x2 for the solution y of x1 @ y = x2, as ``solve_vjp`` does.
     If ``adjoint``, y solves x1^H @ y = x2, and the cotangents are -y @ u^H and u with u = solve(x1, g).
+
+    The op ``solve_again`` reuses factors of x1 that an earlier solution has left in a cache.
     """
     vector = len(x2.shape) == 1
     columns = xp.solve_again(x1, g[..., None] if vector else g, adjoint=not adjoint)
@@ -182,13 +193,18 @@ def cholesky_vjp_lower(g: RawArray, y: RawArray, upper: bool, xp: Namespace) -> 
     """Return the lower triangle of H + H^H with half its diagonal, and 0 in the upper triangle, where H
     = L^-H @ P @ L^-1 and P is the lower triangle of L^H @ g with half its diagonal.
     Source: Murray 2016, "Differentiation of the Cholesky decomposition", sec. 3.
+
+    It is the cotangent of x, of which cholesky reads the lower triangle, for the cotangent g of
+    cholesky(x).  y : the factor.
     """
     return to_lower(cholesky_vjp(g, y, upper, xp), xp)
 
 
 def cholesky_vjp(g: RawArray, y: RawArray, upper: bool, xp: Namespace) -> Any:
-    """Return the cotangent of the Hermitian matrix with the factor y: the Hermitian part of H in
-    ``cholesky_vjp_lower``.
+    """Return the cotangent of a Hermitian matrix with the Cholesky factor y, whose cotangent is g.
+
+    That is the Hermitian part of L^-H @ P @ L^-1 for the lower factor L.  P is the lower triangle of
+    L^H @ g with half its diagonal.
     """
     L, g = (adjoint(y, xp), adjoint(g, xp)) if upper else (y, g)
     found = through_cholesky(g, L)
@@ -196,9 +212,10 @@ def cholesky_vjp(g: RawArray, y: RawArray, upper: bool, xp: Namespace) -> Any:
 
 
 def cholesky_by_systems(g: RawArray, L: RawArray, y: RawArray, upper: bool, xp: Namespace) -> Any:
-    """Return the result of ``cholesky_vjp``, computed by matrix products and triangular systems.
+    """Return the cotangent of a Hermitian matrix by matrix products and triangular systems.
 
-    L, g : the lower factor and its cotangent.  y : L, or its adjoint if ``upper``.
+    L, g : the matrix's lower Cholesky factor and the cotangent of L.  y : L, or its adjoint if
+    ``upper``.
     """
     P = xp.tril(adjoint(L, xp) @ g)
     P = P - diagonal_part(P, xp) / 2.0
@@ -213,6 +230,9 @@ def qr_vjp(g: Cotangents, Q: RawArray, R: Any, mode: str, unread: Unread, xp: Na
     Source: Walter & Lehmann 2010, "Algorithmic differentiation of linear algebra functions with
     application in optimum experimental design", in the form of Seeger et al. 2017,
     "Auto-differentiating linear algebra".
+
+    g : the pair (gQ, gR).  mode : the argument of qr.
+    unread : masks of what the target never reads of the results; () in forward mode.
     """
     gQ, gR = g
     m, n = Q.shape[-2], R.shape[-1]
@@ -269,8 +289,8 @@ def solve_deficient_triangle(
     if the target reads the zero, as Q @ R does, because it may scale the column of Q by the zero.
 
     left : the cotangent before the division by R, with as many columns as R.
-    read : True for columns whose diagonal element of R the target may read.  scale : the size of the
-    cotangents, to which rounding errors are compared.
+    R : the upper triangular factor.  read : True for columns whose diagonal element of R the target may
+    read.  scale : the size of the cotangents, to which rounding errors are compared.
     """
     size = xp.sqrt(xp.sum(xp.abs(R) ** 2, axis=-2, keepdims=True)) * (R.shape[-1] * epsilon(R))
     short = xp.sum(xp.abs(diagonal_part(R, xp)), axis=-2, keepdims=True) <= size
@@ -286,7 +306,8 @@ def solve_deficient_triangle(
 def fold_complement(g: RawArray, Q: RawArray, k: int, blind: bool, what: str, xp: Namespace) -> Any:
     """Return the cotangent of the first k columns of a unitary Q, given the cotangent g of all columns.
 
-    The other columns Q2 are an arbitrary basis of the rest of the space, which changes with the first
+    The complete modes of qr and svd need it: their rules know the derivative of these columns only.  The
+    other columns Q2 are an arbitrary basis of the rest of the space, which changes with the first
     columns Q1: dQ2 = -Q1 @ dQ1^H @ Q2.  This formula is exact if the target depends only on the space
     that Q2 spans, so that its derivative for a rotation of the basis is 0.  Any other target has no
     defined derivative: raise ValueError for NumPy data, and return NaN for other data.
@@ -311,9 +332,12 @@ def fold_complement(g: RawArray, Q: RawArray, k: int, blind: bool, what: str, xp
 
 
 def refuse_free_columns(free: RawArray | Array, m: int, k: int, what: str) -> None:
-    """Raise ValueError if ``free`` has a True: the target depends on the arbitrary columns after k.
+    """Raise ValueError if the target depends on the columns after the first k, which are arbitrary.
 
     Only NumPy data is checked, because a check of other data would wait for the device.
+
+    free : a mask of the elements through which the target depends on these columns.
+    m : the number of all columns.  what : the op and the matrix's shape, for the message.
     """
     data = current(free)[1] if isinstance(free, Array) else free
     if isinstance(data, np.ndarray | np.generic) and data.any():
@@ -325,7 +349,10 @@ def refuse_free_columns(free: RawArray | Array, m: int, k: int, what: str) -> No
 
 
 def inv_vjp(g: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """Return ``-y^H @ g @ y^H``, with y the result."""
+    """Return ``-y^H @ g @ y^H``, with y the result.
+
+    It is the cotangent of x for the cotangent g of y = inv(x).
+    """
     back = adjoint(y, xp)
     return -(back @ g @ back)
 
@@ -334,6 +361,8 @@ def pinv_vjp(g: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any:
     """Return the adjoint of the differential of pinv, applied to g.  Source: Golub & Pereyra 1973, "The
     differentiation of pseudo-inverses and nonlinear least squares problems whose variables
     separate", eq. (4.12).
+
+    It is the cotangent of x for the cotangent g of y = pinv(x).
     """
     back = adjoint(y, xp)
     turned = adjoint(g, xp)
@@ -356,12 +385,19 @@ def pinv_vjp(g: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any:
 
 
 def det_vjp(g: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """Return g times the conjugated cofactors of x."""
+    """Return g times the conjugated cofactors of x.
+
+    It is the cotangent of x for the cotangent g of det(x).
+    """
     return g[..., None, None] * conjugate(xp.cofactors(x), xp)
 
 
 def cofactors_vjp(g: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """Return the second derivative of the determinant in the direction g."""
+    """Return the second derivative of the determinant in the direction g.
+
+    It is the cotangent of x for the cotangent g of its cofactors.  The cofactors are the derivative of
+    det(x), so that second derivatives of det need this rule.
+    """
     # The determinant is linear in each row and each column.  For a diagonal matrix, the second
     # derivative along A and B is a sum over i != j.  Its terms are A_ii B_jj - A_ij B_ji times the
     # product of all diagonal elements but i and j.  Other matrices become diagonal by x = U S Vh.
@@ -385,6 +421,8 @@ def slogdet_vjp(
 ) -> Any:
     """Return the cotangent of x, which is g * x^-H for a gradient g of logabsdet.  For complex x the
     gradient of the sign, which is then not constant, contributes, too.
+
+    g : the pair of the cotangents of sign and logabsdet.
     """
     gs, gl = g  # of sign and of logabsdet
     scale: Any = 0.0 if gl is None else gl
@@ -405,7 +443,12 @@ def slogdet_vjp(
 
 
 def inverse_again_vjp(g: RawArray, y: RawArray, singular: RawArray, xp: Namespace) -> Any:
-    """Return the gradient of x for inv, and 0 where x is singular."""
+    """Return the gradient of x for inv, and 0 where x is singular.
+
+    It is the cotangent of x for the cotangent g of y = inv(x).
+
+    singular : booleans of shape (..., 1, 1), True for a singular matrix of the stack x.
+    """
     return xp.where(singular, 0.0, inv_vjp(g, y, xp))
 
 
@@ -414,6 +457,8 @@ def vector_norm_vjp(
 ) -> Any:
     """Return ``g * xp.sign(x) * (xp.abs(x) / y) ** (ord - 1)``, with y the result;
     for an infinite ord, g is divided evenly among the elements with absolute value y.
+
+    It is the cotangent of x for the cotangent g of y = vector_norm(x).
     """
     axes = tuple(range(len(x.shape))) if axis is None else axis
     axes = tuple(a % len(x.shape) for a in ((axes,) if isinstance(axes, int) else axes))

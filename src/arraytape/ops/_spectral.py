@@ -59,19 +59,27 @@ THREE_DIGITS = 1e-3
 def relative_faintness(S: RawArray) -> float:
     """Return the size, relative to the largest cotangent, below which a vector's cotangent is "faint".
 
-    A faint cotangent counts as one that the target has scaled by a singular value of 0.  The function
-    U S Vh, for example, scales each vector, and so its cotangent, by a value.
+    A target such as U S Vh scales each singular vector, and so its cotangent, by a singular value.
+    The rules treat a faint cotangent as scaled by a value of 0, with which the derivative is finite.
+
+    S : the singular values, whose number and dtype set the size.
     """
     return 100.0 * S.shape[-1] * epsilon(S)
 
 
 def is_negligible(size: RawArray, bound: RawOperand) -> Any:
-    """Return True where ``size`` is less than ``bound``, or 0: the bound may be 0, too."""
+    """Return a mask that is True where ``size`` is less than ``bound``, or 0.
+
+    Where the bound itself is 0, a size of 0 counts as negligible, too.
+    """
     return (size < bound) | (size == 0)
 
 
 def rounding_bound(values: RawArray, xp: Namespace) -> Any:
-    """Return a bound of the rounding errors of eigenvalues or singular values, of shape (..., 1, 1)."""
+    """Return a bound of the rounding errors of eigenvalues or singular values, of shape (..., 1, 1).
+
+    The rules of eigh and svd treat values as equal if their difference is within the bound.
+    """
     return largest_abs(values, -1, xp)[..., None] * (values.shape[-1] * epsilon(values))
 
 
@@ -83,15 +91,18 @@ def depends_on_basis(
     asked: RawArray | bool,
     xp: Namespace,
 ) -> Any:
-    """Return a mask of the pairs of coinciding values on whose choice of vectors the target may depend.
+    """Return a mask of the pairs of vectors on whose arbitrary choice the target may depend.
 
-    A target that depends only on the space that the two vectors span has the derivative 0 for their
-    rotation, and reads both vectors or neither.  For other targets the mask is True.
+    Vectors of two equal eigenvalues (or singular values) are an arbitrary basis of their space.  A
+    target that depends only on the space has the derivative 0 for a rotation of the two, and reads both
+    or neither: its mask is False.  Where the mask is True, the gradient is undefined, and becomes NaN.
 
-    within : absolute values of P (see the module's docstring).  turn : the derivative of the target for
-    a rotation of each pair of vectors.  same : True for pairs of coinciding values.  scale : the size of
-    the cotangents, to which rounding errors are compared.  asked : True for pairs that need a limit of
-    turn / gap; for these the mask is True if the target reads the vectors at all.
+    within : absolute values of V^H @ gV, for vectors V with the cotangent gV.
+    turn : for each pair of vectors, the derivative of the target for their rotation.
+    same : True for pairs with equal values.
+    scale : the size of the cotangents, to which rounding errors are compared.
+    asked : True for pairs that need a limit of turn / gap, where gap is the difference of the values.
+    For these the mask is True if the target reads the vectors at all.
     """
     small = scale * half_the_digits(turn)
     touched = ~is_negligible(largest_abs(xp.where(same, within, 0.0), -2, xp), small)
@@ -101,19 +112,24 @@ def depends_on_basis(
 
 
 def quotient(x: RawArray, gap: RawArray, same: RawArray, doubt: RawArray, xp: Namespace) -> Any:
-    """Return x / gap, but 0 where ``same``, and NaN where ``doubt``.
+    """Return x / gap, but 0 where ``same`` is True, and NaN where ``doubt`` is True.
 
-    The NaN is a divisor, so that the derivative with respect to x is NaN, too.  Forward mode needs this,
-    because it transposes the rules (see ``_tape/reverse_tangents.py``).
+    The rules divide by the gap, the difference of two eigenvalues or singular values.  The NaN is a
+    divisor, so that the derivative with respect to x is NaN, too.  Forward mode needs this, because it
+    differentiates the rule with respect to the cotangent.
+
+    same : a mask of the pairs whose values are equal.  doubt : a mask of unknown quotients.
     """
     same = same & ~doubt
     return xp.where(same, 0.0, x / xp.where(doubt, NAN, xp.where(same, 1.0, gap)))
 
 
 def turn_noise(columns: RawArray, xp: Namespace) -> Any:
-    """Return a bound of the rounding errors of ``turn`` for each pair of vectors.
+    """Return a bound of the rounding errors of ``turn`` = P - P^H, of shape (..., k, k).
 
-    columns : the largest absolute value in each column of the cotangents of the vectors, (..., 1, k).
+    P is V^H @ gV, for k eigenvectors or singular vectors V with the cotangent gV.
+
+    columns : the largest absolute value in each column of gV, of shape (..., 1, k).
     """
     return (columns + xp.matrix_transpose(columns)) * (columns.shape[-1] * epsilon(columns))
 
@@ -129,8 +145,10 @@ def smooth_turn(
 ) -> Any:
     """Return ``turn`` with fewer rounding errors, and a mask that is True where turn / gap is known.
 
-    Both results serve targets that are computed from a matrix function V f(D) V^H, such as the matrix
-    exponential.  For other targets turn is unchanged, and the mask is False.
+    ``turn`` = P - P^H is divided by ``gap``, the difference of two values, in the rules of eigh and svd.
+    So its rounding errors matter where values are close.  Both results serve targets that are computed
+    from a matrix function V f(D) V^H, such as the matrix exponential.  For other targets turn is
+    unchanged, and the mask is False.
 
     A function of V f(D) V^H has P_ij = M_ij f_j for a matrix M, and the cotangent M_ii f'_i / 2 of each
     value.  So turn / gap is M_ij times a divided difference of f.  Up to the square of the gap, that is
@@ -139,9 +157,9 @@ def smooth_turn(
     the gap itself is a rounding error (``same``), turn / gap is known if turn agrees with smooth * gap
     to three digits, and its rounding errors are as small.
 
-    P : the cotangents of the vectors, as coefficients in the basis of the vectors.  values : the
-    cotangent of the values.  columns : the largest absolute value in each column of the cotangents of
-    the vectors, (..., 1, k).
+    P : V^H @ gV, for vectors V with the cotangent gV.  values : the cotangent of the values.
+    same : True for pairs of equal values.
+    columns : the largest absolute value in each column of gV, of shape (..., 1, k).
     """
     along = xp.real(xp.sum(diagonal_part(P, xp), axis=-2))
     slope = along != 0
@@ -160,16 +178,21 @@ def smooth_turn(
 
 
 def near_gap(values: RawArray, xp: Namespace) -> Any:
-    """Return the gap of two values below which turn / gap is less exact than its limit for gap -> 0.
+    """Return the difference of two eigenvalues or singular values that counts as small.
 
-    For a relative gap d, turn / gap has the relative error epsilon / d, and the limit the error d ** 2.
-    Both errors are equal at the third root of epsilon.  The result has the shape (..., 1, 1).
+    The rules of eigh and svd divide by this difference, the gap.  Below the returned size the quotient
+    is less exact than its limit for gap -> 0.  For a relative gap d, the quotient has the relative error
+    epsilon / d, and the limit the error d ** 2.  Both errors are equal at the third root of epsilon.
+    The result has the shape (..., 1, 1).
     """
     return largest_abs(values, -1, xp)[..., None] * epsilon(values) ** (1.0 / 3.0)
 
 
 def nearly_coincide(values: RawArray) -> bool:
-    """Return True if two neighbours among sorted values are closer than ``near_gap``."""
+    """Return True if two neighbours among sorted eigenvalues or singular values are very close.
+
+    That is closer than ``near_gap``: then the rules of eigh and svd lose digits in a quotient.
+    """
     xp = storage_of(values).xp
     gaps = xp.abs(values[..., 1:] - values[..., :-1])
     return has_true(gaps <= near_gap(values, xp)[..., 0], xp)
@@ -185,7 +208,11 @@ def loses_digits(
 ) -> Any:
     """Return a mask of the pairs whose turn / gap loses half its digits to rounding errors of ``turn``.
 
-    columns : the largest absolute value in each column of the cotangents of the vectors, (..., 1, k).
+    For these pairs the rules of eigh and svd need a limit of the quotient for gap -> 0.
+
+    turn : for each pair of vectors, the derivative of the target for their rotation.
+    gap : the difference of their values.
+    columns : the largest absolute value in each column of the vectors' cotangents, (..., 1, k).
     eigenvalues : the eigenvalues or singular values.  values : their cotangent, or None.
     """
     noise, size = turn_noise(columns, xp), xp.abs(gap)
@@ -217,12 +244,11 @@ def limits_of_turn(
     values: RawArray,
     xp: Namespace,
 ) -> tuple[Any, Any, Any]:
-    """Return the limits of turn / gap, for gap -> 0, of pairs of values that nearly coincide.
+    """Return the limits of turn / gap, for gap -> 0, and two masks of pairs.
 
-    Two masks of pairs are returned, too.
-
-    The first mask is True where the limit is known; all other limits are 0.  The second mask equals
-    ``pairs``, for which limits are requested, but is False everywhere if none can be computed.
+    The rules of eigh and svd use a limit where two values are so close that the quotient itself
+    consists of rounding errors.  The first mask is True where the limit is known; all other limits are
+    0.  The second mask equals ``pairs``, but is False everywhere if no limit can be computed.
 
     A limit is known if the target does not depend on the choice of vectors where the values coincide.
     Then ``turn`` is the gap times the limit.  So turn is 0 where the gap is 0, also after a change of
@@ -230,7 +256,11 @@ def limits_of_turn(
 
     limits : the ``QuotientLimits`` of a guarded pass (a rerun after a NaN); False in other passes.
     turn_of : the function that computes ``turn`` from cotangents, such as ``eigh_turn``.
+    pairs : True for pairs of values whose limit is requested.
+    turn : for each pair of vectors, the derivative of the target for their rotation.
+    gap : the difference of their values.
     scale : the size of the cotangents of the vectors, to which rounding errors are compared.
+    values : the eigenvalues or singular values.
     """
     if not limits or not has_true(pairs, xp):
         return 0.0, pairs & False, pairs & False
@@ -273,7 +303,10 @@ def limits_of_turn(
 
 
 def idle_values(values: RawArray, xp: Namespace) -> Any:
-    """Return a mask of the pairs of values whose cotangents are both 0.  values : the cotangents."""
+    """Return a mask of the pairs of eigenvalues or singular values whose cotangents are both 0.
+
+    values : these cotangents, of shape (..., k).  The mask has the shape (..., k, k).
+    """
     idle = values == 0
     return idle[..., None, :] & idle[..., :, None]
 
@@ -284,14 +317,15 @@ def unused_values(
     cotangents: Sequence[RawArray],
     xp: Namespace,
 ) -> Any:
-    """Return a mask of shape (..., 1, k) that is True for the values that the target does not use.
+    """Return a mask of the eigenvalues or singular values whose quotients the rules may set to 0.
 
-    The mask is True if the cotangents of the value's vectors are 0, and the target never reads the value
-    or never reads its vectors.  A target that reads both may scale the vectors by the value, so that a
-    value of 0 hides a derivative.
+    The mask, of shape (..., 1, k), is True if the cotangents of the value's vectors are 0, and the
+    target never reads the value or never reads its vectors.  A target that reads both may scale the
+    vectors by the value, so that a value of 0 hides a derivative.
 
     unread : True for values that the target never reads.  unread_vectors : arrays that are True for
     elements of vectors (columns) that the target never reads; None for vectors without a cotangent.
+    cotangents : the cotangents of the arrays of vectors.
     """
     vectors_unread = xp.ones(unread.shape, dtype=xp.bool, device=unread.device)[..., None, :]
     for mask in unread_vectors:
@@ -307,7 +341,10 @@ def unused_values(
 
 
 def no_value_unused(values: RawArray, xp: Namespace) -> Any:
-    """Return a mask of shape (..., 1, k), as ``unused_values`` does, that is False for each value."""
+    """Return a mask of shape (..., 1, k) that says: the target may use each of the k values.
+
+    The mask is False everywhere.  The rules use it if it is unknown which values the target reads.
+    """
     return xp.zeros(values.shape, dtype=xp.bool, device=values.device)[..., None, :]
 
 
@@ -327,6 +364,10 @@ def svd_vjp(
     If x is not square, another term describes changes of the space that the vectors span.
     Source: Townsend 2016, "Differentiating the singular value decomposition"; the phases: Wan &
     Zhang 2019, "Automatic differentiation for complex valued SVD".
+
+    g : the tuple (gU, gS, gVh).
+    unread : masks of what the target never reads of the results; () in forward mode.
+    limits : the object that computes limits where a divisor is near 0; False or None without limits.
     """
     gU, gS, gVh = g
     m, k, n = U.shape[-2], S.shape[-1], Vh.shape[-1]
@@ -374,11 +415,15 @@ def within_spaces(
     limits: Any,
     xp: Namespace,
 ) -> Any:
-    """Return the matrix H of ``svd_vjp``: the cotangent for rotations of the vectors in their space.
+    """Return the matrix H in the cotangent U @ (diag(gS) + H) @ Vh of x, for the singular vectors of x.
 
-    P, Q : the cotangents of U and V, as coefficients in the bases U and V.
+    H describes rotations of the vectors within the space that they span.
+
+    g : the cotangents gU, gS and gV, where V is the adjoint of Vh.
+    P, Q : U^H @ gU and V^H @ gV.
     idle : True for vectors (columns) that the target does not use; None if S has no cotangent.
     blind : True in forward mode, where the cotangents do not show which vectors are used.
+    limits : an object that computes limits where singular values coincide; False or None without it.
     """
     # Source: Townsend 2016, "Differentiating the singular value decomposition".  The quotients are (P +
     # Q) / (s_j - s_i) and (P - Q) / (s_j + s_i), so that only the part that depends on the choice of
@@ -427,6 +472,9 @@ def svd_turn(
 ) -> Turns:
     """Return the derivatives of the target for singular values and rotations of vectors, as ``Turns``.
 
+    The rule of svd compares them at several matrices, to find the limit of a quotient 0 / 0.
+
+    g : the cotangents of U, S and Vh.  results : U, S and Vh.
     gx : None, or a further cotangent of the matrix, which is added to that of the values.
     """
     gU, gS, gVh = g
@@ -449,13 +497,14 @@ def svd_turn(
 def out_of_space(
     g: RawArray, part: RawArray, S: RawArray, idle: RawArray | None, xp: Namespace
 ) -> Any:
-    """Return the cotangent for changes of the space that the singular vectors span: ``part / S``.
+    """Return ``part / S``, the term that svd's rule needs for a matrix that is not square.
 
-    For a singular value of 0 (up to rounding errors) the derivative of its vector is unbounded, and the
-    result is NaN.  But the result is exact if the target does not use the vector, or scales the vector
-    by the value, as U S Vh does.
+    There a change of the matrix also moves the space that the singular vectors span.  For a singular
+    value of 0 (up to rounding errors) the derivative of its vector is unbounded, and the result is NaN.
+    But the result is exact if the target does not use the vector, or scales it by the value.
 
     g : the cotangent of the vectors.  part : the component of g orthogonal to the space.
+    S : the singular values.
     idle : True for vectors that the target does not use; None if S has no cotangent.
     """
     row, used = S[..., None, :], largest_abs(g, -2, xp)
@@ -467,7 +516,10 @@ def out_of_space(
 
 
 def svdvals_vjp(g: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """Return ``U @ diag(g) @ Vh``."""
+    """Return ``U @ diag(g) @ Vh``.
+
+    It is the cotangent of x = U @ diag(S) @ Vh for the cotangent g of its singular values S.
+    """
     U, S, Vh = remembered("svd", x) or xp.linalg.svd(x, full_matrices=False)
     return (U * beside_values(g, S)[..., None, :]) @ Vh
 
@@ -485,6 +537,10 @@ def eigh_vjp(
     and gV: V @ (diag(gw) + H) @ V^H.  H is the skew part of V^H @ gV divided by w_j - w_i.
     Source: Giles 2008, "An extended collection of matrix derivative results for forward and
     reverse mode automatic differentiation", sec. 3.1.
+
+    g : the pair (gw, gV).
+    unread : masks of what the target never reads of the results; () in forward mode.
+    limits : the object that computes limits where a divisor is near 0; False or None without limits.
     """
     values, vectors = g
     inner = 0.0 if values is None else diagonal_matrix(values, xp)
@@ -507,6 +563,12 @@ def eigh_vjp_lower(
     is the skew part of V^H @ gV divided by w_j - w_i.
     Source: Giles 2008, "An extended collection of matrix derivative results for forward and
     reverse mode automatic differentiation", sec. 3.1.
+
+    It is the cotangent of x if eigh reads only the lower triangle of x.
+
+    g : the pair (gw, gV).
+    unread : masks of what the target never reads of the results; () in forward mode.
+    limits : the object that computes limits where a divisor is near 0; False or None without limits.
     """
     (found,) = eigh_vjp(g, eigenvalues, eigenvectors, unread, xp, limits)
     return (to_lower(found, xp),)
@@ -517,10 +579,13 @@ def eigh_quotients(
 ) -> Any:
     """Return turn / gap for each pair of eigenvalues, or its limit where the eigenvalues coincide.
 
-    ``turn`` is P minus its adjoint, and ``gap`` the difference of the eigenvalues.  The result is NaN
-    where the target needs a limit that is unknown.
+    ``turn`` is P minus its adjoint, and ``gap`` the difference of the eigenvalues.  The rule of eigh
+    multiplies the result by the eigenvectors V from both sides.  The result is NaN where the target
+    needs a limit that is unknown.
 
-    P : ``V^H @ gV`` for vectors V with the cotangent gV.
+    g : the cotangents of the eigenvalues and of V.  P : ``V^H @ gV``, where gV is the cotangent of V.
+    unread : masks of what the target never reads of eigenvalues and V; () in forward mode.
+    limits : the object that computes limits; False in a pass without limits; None where NaN is enough.
     """
     values, vectors = g
     turn, eye = P - adjoint(P, xp), on_diagonal(P, xp)
@@ -564,6 +629,9 @@ def eigh_turn(
 ) -> Turns:
     """Return the derivatives of the target for eigenvalues and rotations of vectors, as ``Turns``.
 
+    The rule of eigh compares them at several matrices, to find the limit of a quotient 0 / 0.
+
+    g : the cotangents of eigenvalues and eigenvectors.  results : the eigenvalues and eigenvectors.
     gx : None, or a further cotangent of the matrix, which is added to that of the values.
     """
     (gw, gV, *_), (_, vectors, *_) = g, results
@@ -578,12 +646,17 @@ def eigh_turn(
 def eigvalsh_vjp_lower(g: RawArray, x: RawArray, xp: Namespace) -> Any:
     """Return the lower triangle of G + G^H with half its diagonal, and 0 in the upper triangle, with
     G = ``V @ diag(g) @ V^H`` and V the eigenvectors.
+
+    It is the cotangent of x, of which eigvalsh reads the lower triangle, for the cotangent g of its
+    eigenvalues.
     """
     return to_lower(eigvalsh_vjp(g, x, xp), xp)
 
 
 def eigvalsh_vjp(g: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent of a Hermitian matrix x, ``V @ diag(g) @ V^H``, with V the eigenvectors."""
+    """Return ``V @ diag(g) @ V^H``, the cotangent of a Hermitian matrix x with the eigenvectors V, for
+    the cotangent g of its eigenvalues.
+    """
     values, vectors = remembered("eigh", x) or xp.linalg.eigh(x)
     return symmetric((vectors * beside_values(g, values)[..., None, :]) @ adjoint(vectors, xp), xp)
 
@@ -596,6 +669,9 @@ def eig_vjp(
     and vectors V.  H is V^H @ gV, less its part along the vectors, divided by conj(w_j - w_i).
     Source: Boeddeker et al. 2017, "On the computation of complex-valued gradients with application
     to statistically optimum beamforming", eq. (4.77), for vectors of unit length.
+
+    g : the pair (gw, gV).
+    unread : masks of what the target never reads of the results; () in forward mode.
     """
     values, vectors = g
     back = adjoint(eigenvectors, xp)
@@ -633,16 +709,19 @@ def eig_vjp(
 
 
 def eigvals_vjp(g: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """Return ``V^-H @ diag(g) @ V^H``, with V the eigenvectors."""
+    """Return ``V^-H @ diag(g) @ V^H``, with V the eigenvectors.
+
+    It is the cotangent of x for the cotangent g of its eigenvalues.
+    """
     values, vectors = xp.linalg.eig(x)
     inner = beside_values(g, values)[..., :, None] * adjoint(vectors, xp)
     return xp.solve_again(vectors, inner, adjoint=True)
 
 
 def beside_values(g: RawArray, values: RawArray) -> Any:
-    """Return ``g * (1 + 0 * values)``, which equals g.
+    """Return ``g * (1 + 0 * values)``, which equals g but depends on the eigenvalues ``values``.
 
-    So a tape that records this rule sees that the result depends on the values.  Second derivatives need
-    this, because the rules treat targets that read only vectors differently.
+    For second derivatives, a tape records the rule of eigvalsh or svdvals.  This product shows the tape
+    that the result depends on the values, because eigh's rule treats vectors without values differently.
     """
     return g * (1.0 + 0.0 * values)

@@ -154,7 +154,10 @@ def copy_as_bool(name: str, copy: Any) -> bool:
 
 
 def recast(x: Array, dtype: DType, device: Device, copy: bool | None) -> Array:
-    """Return ``asarray(x, ...)`` for an Array x: x itself, or a recorded copy, cast or move."""
+    """Return ``asarray(x, ...)`` for an Array x: x itself, or a copy that tapes record.
+
+    The copy may have another dtype or lie on another device.
+    """
     x, came = move_if_needed(x, device)
     if came and copy is False:
         raise ValueError(
@@ -512,7 +515,8 @@ def from_dlpack(x: Any, /, *, device: Device = None, copy: bool | None = None) -
 def dlpack_storage(x: Any) -> Storage:
     """Return the storage that can share memory with x, an array with ``__dlpack_device__``.
 
-    It is the storage of the type of x, if there is one, else the first for x's kind of device.
+    A storage is the adapter of an array library, here of NumPy or CuPy.  It is the one for the type of
+    x, if there is one, else the first for x's kind of device.
     """
     home = STORAGES.get(type(x))
     if home is not None:

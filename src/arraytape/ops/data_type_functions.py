@@ -37,7 +37,12 @@ def cast(x: Array, /, dtype: npt.DTypeLike) -> Array:
 
 
 def _moved_vjp(g, source):
-    """Return g, moved to the device of x."""
+    """Return g, moved to the device of x.
+
+    It is the cotangent of x for the cotangent g of a copy of x on another device.
+
+    source : the device of x.
+    """
     # The rule has no parameter xp, the namespace for g's array library, because x may be of another
     # library.
     return moved(g, source) if isinstance(g, Array) else storages.moved_between(g, source)
@@ -56,7 +61,7 @@ def moved(x: Array, /, device: Hashable) -> Array:
 
 
 def move_if_needed(x: Array, device: Device) -> tuple[Array, bool]:
-    """Return x on ``device``, as a recorded copy if x lies elsewhere, and True if it was moved.
+    """Return (x on ``device``, True if it was moved); a moved x is a copy that tapes record.
 
     device : None for the device on which x lies.
     """
@@ -117,7 +122,7 @@ def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: Device = Non
 
 
 def no_dtype(op: str, dtype: npt.DTypeLike) -> TypeError:
-    """Return the TypeError for a dtype that no Array can have.  op : the op, for the message."""
+    """Return the TypeError for a dtype that no Array can have.  op : the op's name, for the message."""
     return TypeError(
         f"{op}: no Array can have dtype {short_repr(dtype)} [at {user_line()}]; give a dtype of "
         "numbers or booleans, in the machine's byte order"

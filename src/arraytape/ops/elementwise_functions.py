@@ -57,12 +57,18 @@ def _one_less_square(x: RawArray, xp: Namespace) -> Any:
 
 
 def _atanh_rule(t: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """Return ``t / (1 - x ** 2)``."""
+    """Return ``t / (1 - x ** 2)``.
+
+    It is the tangent of atanh(x) for a tangent t of x.
+    """
     return t / (1.0 - x * x if is_complex(x) else _one_less_square(x, xp))
 
 
 def _acos_rule(t: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """Return ``-t / sqrt(1 - x ** 2)``, on the same side of the branch cuts as x."""
+    """Return ``-t / sqrt(1 - x ** 2)``, on the same side of the branch cuts as x.
+
+    It is the tangent of acos(x) for a tangent t of x.
+    """
     return -t / _half_circle(x, xp)
 
 
@@ -72,12 +78,18 @@ def _hypotenuse(x: RawArray, xp: Namespace) -> Any:
 
 
 def _asinh_rule(t: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """Return ``t / sqrt(1 + x ** 2)``."""
+    """Return ``t / sqrt(1 + x ** 2)``.
+
+    It is the tangent of asinh(x) for a tangent t of x.
+    """
     return t / _hypotenuse(x, xp)
 
 
 def _atan_rule(t: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """Return ``t / (1 + x ** 2)``."""
+    """Return ``t / (1 + x ** 2)``.
+
+    It is the tangent of atan(x) for a tangent t of x.
+    """
     if is_complex(x):
         return t / (1.0 + x * x)
     h = xp.hypot(x, 1.0)
@@ -85,7 +97,10 @@ def _atan_rule(t: RawArray, x: RawArray, xp: Namespace) -> Any:
 
 
 def _asin_rule(t: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """Return ``t / sqrt(1 - x ** 2)``, on the same side of the branch cuts as x."""
+    """Return ``t / sqrt(1 - x ** 2)``, on the same side of the branch cuts as x.
+
+    It is the tangent of asin(x) for a tangent t of x.
+    """
     return t / _half_circle(x, xp)
 
 
@@ -277,7 +292,10 @@ divide = elementwise(
 
 
 def _pow_rule_x1(t, x1, x2, xp):
-    """Return ``t * x2 * x1 ** (x2 - 1)``, 0 where x2 is 0."""
+    """Return ``t * x2 * x1 ** (x2 - 1)``, 0 where x2 is 0.
+
+    It is the tangent of y = x1 ** x2 for a tangent t of x1.
+    """
     # The derivative of x ** 0 is 0, also at x = 0, where 0 * x ** -1 would be NaN.
     if isinstance(x2, NUMBER):
         return (
@@ -287,7 +305,10 @@ def _pow_rule_x1(t, x1, x2, xp):
 
 
 def _pow_rule_x2(t, x1, x2, y, xp):
-    """Return ``t * y * xp.log(x1)``, 0 where x1 is 0 and x2 is not negative."""
+    """Return ``t * y * xp.log(x1)``, 0 where x1 is 0 and x2 is not negative.
+
+    It is the tangent of y = x1 ** x2 for a tangent t of x2.
+    """
     # The derivative of 0 ** x2 with respect to x2 is the limit 0 for x2 > 0, where y * log(0) would be
     # NaN.
     if not isinstance(x1, NUMBER):
@@ -301,7 +322,7 @@ def _pow_rule_x2(t, x1, x2, y, xp):
 
 
 def in_floats(x, xp):
-    """Return an operand of power_derivative, cast from integers, which could overflow, to float64."""
+    """Return an operand of a derivative of pow; cast integers, which could overflow, to float64."""
     return x if x.dtype.kind in "fc" else xp.astype(x, xp.float64)
 
 
@@ -323,13 +344,16 @@ respect to x2 is 0 for x2 >= 0.""",
 
 
 def is_whole(exponent):
-    """Return True if an exponent is a Python number with an integer value."""
+    """Return True if an exponent of pow is a Python number with an integer value."""
     return isinstance(exponent, int | float) and float(exponent).is_integer()
 
 
 def _power_derivative_vjp_x1(g, x1, x2, order1, order2, shape, xp):
     """Return g times the conjugate of pow's derivative of orders (order1 + 1, order2), summed over
     broadcast axes.
+
+    It is the cotangent of x1, of the given shape, for the cotangent g of pow's derivative of orders
+    (order1, order2).
     """
     slope = xp.power_derivative(x1, x2, order1 + 1, order2)
     return sum_to(g * conjugate(slope, xp), shape, xp)
@@ -338,6 +362,9 @@ def _power_derivative_vjp_x1(g, x1, x2, order1, order2, shape, xp):
 def _power_derivative_vjp_x2(g, x1, x2, order1, order2, shape, xp):
     """Return g times the conjugate of pow's derivative of orders (order1, order2 + 1), summed over
     broadcast axes.
+
+    It is the cotangent of x2, of the given shape, for the cotangent g of pow's derivative of orders
+    (order1, order2).
     """
     slope = xp.power_derivative(x1, x2, order1, order2 + 1)
     return sum_to(g * conjugate(slope, xp), shape, xp)
@@ -365,12 +392,18 @@ def power_derivative(x1: Array, x2: Array, /, order1: int, order2: int) -> Array
 
 
 def _atan2_rule_x1(t, x1, x2, xp):
-    """Return ``t * x2 / (x1**2 + x2**2)``, 0 where both are 0."""
+    """Return ``t * x2 / (x1**2 + x2**2)``, 0 where both are 0.
+
+    It is the tangent of atan2(x1, x2) for a tangent t of x1.
+    """
     return t * _over_squared_norm(x2, x1, x2, xp)
 
 
 def _atan2_rule_x2(t, x1, x2, xp):
-    """Return ``-t * x1 / (x1**2 + x2**2)``, 0 where both are 0."""
+    """Return ``-t * x1 / (x1**2 + x2**2)``, 0 where both are 0.
+
+    It is the tangent of atan2(x1, x2) for a tangent t of x2.
+    """
     return -t * _over_squared_norm(x1, x1, x2, xp)
 
 
@@ -387,12 +420,18 @@ Both derivatives are 0 where x1 and x2 are 0; second derivatives are NaN there."
 
 
 def _hypot_rule_x1(t, x1, y, xp):
-    """Return ``t * x1 / y``, 0 where y, the result, is 0."""
+    """Return ``t * x1 / y``, 0 where y, the result, is 0.
+
+    It is the tangent of y = hypot(x1, x2) for a tangent t of x1.
+    """
     return t * _over_norm(x1, y, xp)
 
 
 def _hypot_rule_x2(t, x2, y, xp):
-    """Return ``t * x2 / y``, 0 where y, the result, is 0."""
+    """Return ``t * x2 / y``, 0 where y, the result, is 0.
+
+    It is the tangent of y = hypot(x1, x2) for a tangent t of x2.
+    """
     return t * _over_norm(x2, y, xp)
 
 
@@ -410,12 +449,18 @@ Both derivatives are 0 where x1 and x2 are 0; second derivatives are NaN there."
 
 
 def _logaddexp_rule_x1(t, x1, x2, xp):
-    """Return ``t / (1 + xp.exp(x2 - x1))``."""
+    """Return ``t / (1 + xp.exp(x2 - x1))``.
+
+    It is the tangent of logaddexp(x1, x2) for a tangent t of x1.
+    """
     return t * _exp_share(x1, x2, xp)
 
 
 def _logaddexp_rule_x2(t, x1, x2, xp):
-    """Return ``t / (1 + xp.exp(x1 - x2))``."""
+    """Return ``t / (1 + xp.exp(x1 - x2))``.
+
+    It is the tangent of logaddexp(x1, x2) for a tangent t of x2.
+    """
     return t * _exp_share(x2, x1, xp)
 
 
@@ -430,12 +475,18 @@ If one operand is inf, it gets the whole gradient; two such operands share the g
 
 
 def _logaddexp2_rule_x1(t, x1, x2, xp):
-    """Return ``t / (1 + 2 ** (x2 - x1))``."""
+    """Return ``t / (1 + 2 ** (x2 - x1))``.
+
+    It is the tangent of logaddexp2(x1, x2) for a tangent t of x1.
+    """
     return t * _exp_share(x1, x2, xp, LOG2)
 
 
 def _logaddexp2_rule_x2(t, x1, x2, xp):
-    """Return ``t / (1 + 2 ** (x1 - x2))``."""
+    """Return ``t / (1 + 2 ** (x1 - x2))``.
+
+    It is the tangent of logaddexp2(x1, x2) for a tangent t of x2.
+    """
     return t * _exp_share(x2, x1, xp, LOG2)
 
 
@@ -453,9 +504,9 @@ If one operand is inf, it gets the whole gradient; two such operands share the g
 def _exp_share(x, other, xp, scale=None):
     """Return ``exp(x) / (exp(x) + exp(other))``, without overflow of exp, also in later derivatives.
 
-    The result is computed from the difference of x and other.  For large numbers
-    exp(x - logaddexp(x, other)) would have no correct digits, because the result of logaddexp is
-    rounded.
+    It is the derivative of logaddexp(x, other) with respect to x.  The result is computed from the
+    difference of x and other.  For large numbers exp(x - logaddexp(x, other)) would have no correct
+    digits, because the result of logaddexp is rounded.
 
     scale : for another base than e, the natural logarithm of the base.
     """
@@ -468,7 +519,10 @@ def _exp_share(x, other, xp, scale=None):
 
 
 def _over_squared_norm(part, x1, x2, xp):
-    """Return ``part / (x1 ** 2 + x2 ** 2)``, or 0 where x1 and x2 are 0; the squares do not overflow."""
+    """Return ``part / (x1 ** 2 + x2 ** 2)``, or 0 where x1 and x2 are 0; the squares do not overflow.
+
+    With x1 or x2 as ``part`` it is, up to the sign, a derivative of atan2.
+    """
     r = xp.hypot(x1, x2)
     zero = r == 0
     safe = xp.where(zero, 1.0, r)
@@ -500,30 +554,43 @@ def flat_at_tip(zero, slope, radius, xp):
 # become NaN.  ``lost`` is True where x2 is the result.  ``tie`` is True where x1 equals x2, and None if
 # they are equal nowhere.
 def _extremum_rule_x1(t, lost, tie, xp):
-    """Return t where x1 is the result, t / 2 where x1 equals x2, else 0."""
+    """Return t where x1 is the result, t / 2 where x1 equals x2, else 0.
+
+    It is the tangent of maximum or minimum(x1, x2) for a tangent t of x1.
+
+    lost : True where x2 is the result.  tie : True where x1 equals x2, or None if they never do.
+    """
     return xp.where(lost, 0.0, t if tie is None else xp.where(tie, t * 0.5, t))
 
 
 def _extremum_rule_x2(t, lost, tie, xp):
-    """Return t where x2 is the result, t / 2 where x1 equals x2, else 0."""
+    """Return t where x2 is the result, t / 2 where x1 equals x2, else 0.
+
+    It is the tangent of maximum or minimum(x1, x2) for a tangent t of x2.
+
+    lost : True where x2 is the result.  tie : True where x1 equals x2, or None if they never do.
+    """
     return xp.where(lost, t, 0.0 if tie is None else xp.where(tie, t * 0.5, 0.0))
 
 
 # If x2 is a number, as in maximum(x, 0.0), ``nan`` is a single bool.  If ``nan`` is False, one
 # comparison of arrays suffices.
 def _lost_to_greater(x1, x2):
-    """Return True where x2 is the maximum: it is greater, or NaN."""
+    """Return a mask that is True where x2 is the maximum of x1 and x2: it is greater, or NaN."""
     nan = x2 != x2
     return x1 < x2 if nan is False or nan is False_ else (x1 < x2) | nan
 
 
 def _tie_mask(x1, x2, storage):
-    """Return True where x1 equals x2, or None if they are equal nowhere."""
+    """Return a mask that is True where x1 equals x2, or None if they are equal nowhere.
+
+    Where maximum's operands are equal, its rules give half of the gradient to each.
+    """
     return storage.unless_none(x1 == x2)
 
 
 def _lost_to_less(x1, x2):
-    """Return True where x2 is the minimum: it is less, or NaN."""
+    """Return a mask that is True where x2 is the minimum of x1 and x2: it is less, or NaN."""
     nan = x2 != x2
     return x1 > x2 if nan is False or nan is False_ else (x1 > x2) | nan
 
@@ -618,7 +685,10 @@ cube_root = elementwise(
 
 
 def _truncated_remainder_rule_x2(t, x1, x2, xp):
-    """Return ``-t * xp.trunc(x1 / x2)``."""
+    """Return ``-t * xp.trunc(x1 / x2)``.
+
+    It is the tangent of fmod(x1, x2) for a tangent t of x2.
+    """
     # Computed by floor_divide, because x1 / x2 may be rounded up to the next integer before trunc.
     quotient = xp.floor_divide(xp.abs(x1), xp.abs(x2))
     return -t * (xp.sign(x1) * xp.sign(x2) * quotient)
@@ -639,7 +709,10 @@ truncated_remainder = elementwise(
 
 
 def _root_of_variance_rule(t, y, xp):
-    """Return ``t / (2 * y)``, 0 where y is 0."""
+    """Return ``t / (2 * y)``, 0 where y is 0.
+
+    It is the tangent of y, a standard deviation, for a tangent t of the variance.
+    """
     return t * flat_at_tip(y == 0, 0.5 / xp.where(y == 0, 1.0, y), y, xp)
 
 
@@ -649,7 +722,10 @@ root_of_variance = elementwise(
 
 
 def _sinc_derivative_vjp(g, x, order, xp):
-    """Return ``g * xp.conj(xp.sinc_derivative(x, order + 1))``."""
+    """Return ``g * xp.conj(xp.sinc_derivative(x, order + 1))``.
+
+    It is the cotangent of x for the cotangent g of sinc_derivative(x, order).
+    """
     return g * conjugate(xp.sinc_derivative(x, order + 1), xp)
 
 
@@ -666,7 +742,10 @@ def sinc_derivative(x: Array, /, order: int) -> Array:
 
 # --- functions that are not holomorphic: rules for real and complex data differ --------------------
 def _abs_vjp(g, x, xp):
-    """Return ``g * xp.sign(x)``."""
+    """Return ``g * xp.sign(x)``.
+
+    It is the cotangent of x for the cotangent g of abs(x).
+    """
     if not is_complex(x):
         return g * xp.sign(x)
     return g * flat_at_tip(x == 0, xp.sign(x), xp.abs(x), xp)
@@ -708,7 +787,10 @@ def conj(x: Array, /) -> Array:
 
 
 def _imag_part_vjp(g, dtype, xp):
-    """Return ``1j * g`` for complex x, and 0 for real x."""
+    """Return ``1j * g`` for complex x, and 0 for real x.
+
+    It is the cotangent of x for the cotangent g of imag(x).  dtype : the dtype of x.
+    """
     return g * 1j if xp.isdtype(dtype, COMPLEX) else xp.zeros_like(g)
 
 
@@ -739,7 +821,10 @@ def imag_part(x: Array, /) -> Array:
 
 
 def as_immutable(y: Array, x: Array) -> Array:
-    """Return y, made immutable if x is: in NumPy, the real part of a scalar is a scalar, too."""
+    """Return y, the real or imaginary part of x, made immutable if x is.
+
+    An immutable 0-d Array stands for a scalar.  In NumPy, the real part of a scalar is one, too.
+    """
     y._state |= x._state & SCALAR
     return y
 
@@ -784,6 +869,8 @@ def imag(x: Array, /) -> Array:
 def _sign_vjp(g, x, y, xp):
     """Return 0 for real data; for complex data ``(g - y * xp.real(xp.conj(y) * g)) / xp.abs(x)``,
     but 0 at x = 0; y is the result.
+
+    It is the cotangent of x for the cotangent g of y = sign(x).
     """
     # z / |z| does not change when z changes in its own direction, so the part of g along y is
     # subtracted.
@@ -807,7 +894,10 @@ def sign(x: Array, /) -> Array:
 
 
 def _clip_vjp_x(g, x, min, max, shape, xp):
-    """Return g where x is within the bounds, else 0, summed over broadcast axes."""
+    """Return g where x is within the bounds, else 0, summed over broadcast axes.
+
+    It is the cotangent of x for the cotangent g of clip(x, min, max).  shape : the shape of x.
+    """
     inside = xp.ones_like(x, dtype=xp.bool)
     inside = inside if min is None else inside & (x >= min)
     inside = inside if max is None else inside & (x <= max)
@@ -815,13 +905,19 @@ def _clip_vjp_x(g, x, min, max, shape, xp):
 
 
 def _clip_vjp_min(g, x, min, max, shape, xp):
-    """Return g where x is less than min and min is the result, else 0, summed over broadcast axes."""
+    """Return g where x is less than min and min is the result, else 0, summed over broadcast axes.
+
+    It is the cotangent of min for the cotangent g of clip(x, min, max).  shape : the shape of min.
+    """
     taken = (x < min) if max is None else (x < min) & (min <= max)
     return sum_to(xp.where(taken, g, 0.0), shape, xp)
 
 
 def _clip_vjp_max(g, x, min, max, shape, xp):
-    """Return g where x or min is greater than max, else 0, summed over broadcast axes."""
+    """Return g where x or min is greater than max, else 0, summed over broadcast axes.
+
+    It is the cotangent of max for the cotangent g of clip(x, min, max).  shape : the shape of max.
+    """
     taken = (x > max) if min is None else (x > max) | (min > max)
     return sum_to(xp.where(taken, g, 0.0), shape, xp)
 

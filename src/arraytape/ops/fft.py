@@ -45,7 +45,10 @@ def check_norm(op: str, norm: str) -> None:
 
 
 def crop_or_pad(g: RawArray, shape: tuple[int, ...], axis: int, xp: Namespace) -> Any:
-    """Return g, cropped or padded with zeros along an axis to the length in ``shape``."""
+    """Return g, cropped or padded with zeros along an axis to the length in ``shape``.
+
+    So the cotangent of a transform gets the length of the transform's input, whose shape is ``shape``.
+    """
     at = axis % len(shape)
     length, missing = g.shape[at], shape[at] - g.shape[at]
     if missing > 0:
@@ -58,6 +61,8 @@ def crop_or_pad(g: RawArray, shape: tuple[int, ...], axis: int, xp: Namespace) -
 def _fft_vjp(g: RawArray, shape: tuple[int, ...], axis: int, norm: str, xp: Namespace) -> Any:
     """Return the inverse transform of g with the opposite ``norm`` ('forward' for 'backward'),
     cropped or padded to the length of x.
+
+    It is the cotangent of x for the cotangent g of fft(x).  shape : the shape of x.
     """
     return crop_or_pad(xp.fft.ifft(g, axis=axis, norm=SWAPPED[norm]), shape, axis, xp)
 
@@ -65,6 +70,8 @@ def _fft_vjp(g: RawArray, shape: tuple[int, ...], axis: int, norm: str, xp: Name
 def _ifft_vjp(g: RawArray, shape: tuple[int, ...], axis: int, norm: str, xp: Namespace) -> Any:
     """Return the transform of g with the opposite ``norm`` ('forward' for 'backward'), cropped or
     padded to the length of x.
+
+    It is the cotangent of x for the cotangent g of ifft(x).  shape : the shape of x.
     """
     return crop_or_pad(xp.fft.fft(g, axis=axis, norm=SWAPPED[norm]), shape, axis, xp)
 
@@ -74,6 +81,8 @@ def _rfft_vjp(
 ) -> Any:
     """Return the real part of the inverse transform of g with the opposite ``norm`` ('forward' for
     'backward'), cropped or padded to the length of x.
+
+    It is the cotangent of x for the cotangent g of rfft(x).  shape : the shape of x.
     """
     length = shape[axis] if n is None else n
     at = axis % len(shape)
@@ -87,6 +96,9 @@ def _irfft_vjp(
 ) -> Any:
     """Return the transform of g with the opposite ``norm`` ('forward' for 'backward'), cropped or padded
     to the length of x.  Frequencies that also represent their negative frequency count twice.
+
+    It is the cotangent of x for the cotangent g of irfft(x).  shape : the shape of x.  dtype : its
+    dtype.
     """
     # All frequencies count twice but 0 and, for an even length, the last one.
     back = xp.fft.rfft(g, axis=axis, norm=SWAPPED[norm])

@@ -86,13 +86,19 @@ def index(x: Array, key: Index, /) -> Array:
 
 
 def has_ellipsis(key: Index) -> bool:
-    """Return True if a basic key has an Ellipsis: with it, NumPy returns one element as a view."""
+    """Return True if a key has an Ellipsis: with it, NumPy returns one element as a view.
+
+    key : a key without arrays.  ``x[0, ...]`` is a view of a vector x, while ``x[0]`` is a scalar.
+    """
     return any(part is Ellipsis for part in (key if type(key) is tuple else (key,)))
 
 
 def _getitem_vjp_key(key: Index) -> Any:
-    """Return zeros of the shape of x to which g is added at the key."""
-    # The docstring describes the gradient, the function returns only the key: see ``Reading``.
+    """Return zeros of the shape of x to which g is added at the key.
+
+    That is the cotangent of x for the cotangent g of x[key].  This function returns only the key, at
+    which ``Reading`` then adds g to zeros.
+    """
     return key
 
 
@@ -174,8 +180,11 @@ def scatter_add(x: Array, /, shape: tuple[int, ...], key: Index) -> Array:
 def _take_along_axis_vjp_key(
     indices: RawArray, axis: int, shape: tuple[int, ...], xp: Namespace
 ) -> Any:
-    """Return zeros of the shape of x to which g is added at the indices."""
-    # The docstring describes the gradient, the function returns only the key: see ``Reading``.
+    """Return zeros of the shape of x to which g is added at the indices.
+
+    That is the cotangent of x for the cotangent g of take_along_axis(x, indices).  This function returns
+    only the indexing key of the elements, at which ``Reading`` then adds g to zeros.
+    """
     key, at = [], axis % len(shape)
     # Every axis but one gets the indices 0, ..., n - 1.  An axis of x of length 1 that was broadcast
     # gets only the index 0, so that all its reads add to one element.
@@ -188,8 +197,11 @@ def _take_along_axis_vjp_key(
 
 
 def _take_vjp_key(indices: RawArray, axis: int | None, shape: tuple[int, ...]) -> Any:
-    """Return zeros of the shape of x to which g is added at the indices."""
-    # The docstring describes the gradient, the function returns only the key: see ``Reading``.
+    """Return zeros of the shape of x to which g is added at the indices.
+
+    That is the cotangent of x for the cotangent g of take(x, indices).  This function returns only the
+    indexing key of the elements, at which ``Reading`` then adds g to zeros.
+    """
     return (*(slice(None),) * ((axis or 0) % len(shape)), indices)
 
 
@@ -273,14 +285,19 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
 
 
 def is_basic(part: Any) -> bool:
-    """Return True if a part of a key is basic: an integer, a slice, Ellipsis or None."""
+    """Return True if an item of a key is basic: an integer, a slice, Ellipsis or None.
+
+    With basic items only, ``x[key]`` is a view.
+    """
     return type(part) in BASIC or (isinstance(part, int | np.integer) and type(part) is not bool)
 
 
 def is_batched_index(key: Index) -> bool:
-    """Return True if each part of a raw key is basic, or is one integer for each example of a vmap.
+    """Return True if each item of a key is basic, or is one integer for each example of a vmap.
 
-    Then ``x[key]`` is a view in each example.
+    Basic items are integers, slices, Ellipsis and None.  Then ``x[key]`` is a view in each example.
+
+    key : a key whose arrays are raw data.
     """
     return all(
         is_basic(part) or (type(part) is Batched and not part.shape and part.dtype.kind in "iu")
@@ -295,9 +312,11 @@ ENDS = frozenset((int, type(None)))  # the usual, immutable types of start, stop
 
 
 def with_integers(key: Index) -> Any:
-    """Return a basic key with ints in place of Arrays in its slices.
+    """Return a key with ints in place of 0-d Arrays in its slices, as in ``x[i:j]``.
 
-    A later write to such an Array must not change the key, which a record or view may keep.
+    A later write to such an Array must not change the key, which a tape's record or a view may keep.
+
+    key : a key of integers, slices, Ellipsis and None.
     """
     if type(key) is tuple:
         return tuple([with_integers(part) for part in key])
@@ -313,9 +332,10 @@ def with_integers(key: Index) -> Any:
 
 
 def raw_key(key: Index) -> tuple[Any, bool]:
-    """Return a key with raw data in place of Arrays, and True if the key is basic.
+    """Return (key with raw data in place of Arrays, True if the key is basic).
 
-    A 0-d integer Array in NumPy's memory becomes an int, and counts as basic.
+    A basic key has only integers, slices, Ellipsis and None, so that ``x[key]`` is a view.  A 0-d
+    integer Array in NumPy's memory becomes an int, and counts as basic.
     """
     if type(key) in BASIC:
         return with_integers(key), True
@@ -350,7 +370,10 @@ def index_array(key: list[Any] | range) -> Any:
 
 
 def is_at_hand(data: RawArray) -> bool:
-    """Return True if a read of one value needs no transfer: for NumPy data and for traced NumPy data."""
+    """Return True if a read of one value of the raw data needs no transfer from a device.
+
+    That is so for NumPy data, also if ``replay`` traces it.
+    """
     if type(data) is np.ndarray:
         return True
     storage = storage_of(data)
@@ -358,7 +381,10 @@ def is_at_hand(data: RawArray) -> bool:
 
 
 def private_key(key: Any) -> Any:
-    """Return a key with copies of its arrays, so that a later write to one does not change a record."""
+    """Return a key with copies of its arrays.
+
+    A tape's record keeps the key, and a later write to an array must not change the record.
+    """
     if type(key) is tuple:
         return tuple([private_key(part) for part in key])
     return STORAGES[type(key)].copy(key) if type(key) in STORAGES else key

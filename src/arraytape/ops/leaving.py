@@ -46,7 +46,7 @@ def scalar(x: Array, kind: Callable[[Any], Any], name: str, silent: bool = False
     """Return the only element of x as a Python scalar.
 
     kind : the conversion, such as ``float``.  name : the name of the conversion in messages.
-    silent : False to record an exit, which notifies tapes that follow x that the value leaves them.
+    silent : False to tell tapes that follow x of the conversion, since they cannot follow the scalar.
     """
     try:
         value = kind(host(x))
@@ -459,15 +459,15 @@ def text(x: Array) -> str:
 
 
 def rebuild(data: RawArray) -> Array:
-    """Return a new Array, which no tape follows, from the data in a pickle."""
+    """Return a new Array, which no tape follows, from the raw data in a pickle."""
     return wrap(data)
 
 
 def reduce(x: Array) -> tuple[Any, ...]:
-    """Return ``rebuild`` and its argument, for ``pickle``; record that the value leaves the tape.
+    """Return ``rebuild`` and the tuple of its argument, for ``pickle`` (``__reduce__``).
 
-    ``pickle`` may read the data only after a later write to x.  So ``keep_data`` marks the data as
-    shared, and the write copies it first.
+    Tapes that follow x record that its value leaves them.  ``pickle`` may read the data only after a
+    later write to x.  So the data is marked as shared, and the write copies it first.
     """
     leave_tapes(x, "pickle")
     return rebuild, (keep_data(x),)

@@ -28,12 +28,18 @@ from .manipulation_functions import normalize_axis_index, permute_dims, reshape
 
 
 def without_zero_strides(g: RawArray) -> Any:
-    """Return the cotangent g; copy it if its stride is 0, with which NumPy multiplies without BLAS."""
+    """Return the cotangent g of a matrix product; copy a vector g whose stride is 0, after broadcasting.
+
+    NumPy multiplies such a vector slowly, without BLAS.
+    """
     return g.copy() if type(g) is np.ndarray and g.strides == (0,) else g
 
 
 def _matmul_vjp_x1(g: RawArray, x2: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
-    """Return ``g @ x2^H``, summed over broadcast axes."""
+    """Return ``g @ x2^H``, summed over broadcast axes.
+
+    It is the cotangent of x1 for the cotangent g of x1 @ x2.  shape : the shape of x1.
+    """
     many = len(x2.shape)
     if many == len(shape) == 2:
         return xp.matmul_adjoint(g, x2, False, True)
@@ -48,7 +54,10 @@ def _matmul_vjp_x1(g: RawArray, x2: RawArray, shape: tuple[int, ...], xp: Namesp
 
 
 def _matmul_vjp_x2(g: RawArray, x1: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
-    """Return ``x1^H @ g``, summed over broadcast axes."""
+    """Return ``x1^H @ g``, summed over broadcast axes.
+
+    It is the cotangent of x2 for the cotangent g of x1 @ x2.  shape : the shape of x2.
+    """
     many = len(x1.shape)
     if many == len(shape) == 2:
         return xp.matmul_adjoint(x1, g, True, False)
@@ -111,7 +120,11 @@ def matmul(x1: Array, x2: Array, /) -> Array:
 def _matmul_adjoint_vjp_x1(
     g: RawArray, x2: RawArray, shape: tuple[int, ...], first: bool, second: bool, xp: Namespace
 ) -> Any:
-    """Return ``g @ b^H``, or its adjoint if ``first``; b is x2, or its adjoint if ``second``."""
+    """Return ``g @ b^H``, or its adjoint if ``first``; b is x2, or its adjoint if ``second``.
+
+    It is the cotangent of x1 for the cotangent g of a @ b.  shape : the shape of x1.
+    There a is x1, or its adjoint if ``first``.
+    """
     if first:
         return sum_to(xp.matmul_adjoint(x2, g, second, True), shape, xp)
     return sum_to(xp.matmul_adjoint(g, x2, False, not second), shape, xp)
@@ -120,7 +133,11 @@ def _matmul_adjoint_vjp_x1(
 def _matmul_adjoint_vjp_x2(
     g: RawArray, x1: RawArray, shape: tuple[int, ...], first: bool, second: bool, xp: Namespace
 ) -> Any:
-    """Return ``a^H @ g``, or its adjoint if ``second``; a is x1, or its adjoint if ``first``."""
+    """Return ``a^H @ g``, or its adjoint if ``second``; a is x1, or its adjoint if ``first``.
+
+    It is the cotangent of x2 for the cotangent g of a @ b.  shape : the shape of x2.
+    There b is x2, or its adjoint if ``second``.
+    """
     if second:
         return sum_to(xp.matmul_adjoint(g, x1, True, first), shape, xp)
     return sum_to(xp.matmul_adjoint(x1, g, not first, False), shape, xp)
@@ -154,9 +171,12 @@ def _correlation_gradient(
     g: RawArray, wanted: int, part: str, x: RawArray, shape: tuple[int, ...], geometry: Geometry,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of x1 (``wanted`` = 0) or x2 (1) of ``window_correlation``.
+    """Return the cotangent of x1 (``wanted`` = 0) or x2 (1) of ``window_correlation(x1, x2, part)``.
 
-    It is a correlation again, of g and the conjugate of x, the other operand.  part : the op's argument.
+    It is a correlation, too, of g and the conjugate of the other operand.
+
+    g : the cotangent of the result.  part : the array that the op returns: "data", "kernel" or "result".
+    x : the other operand.  shape : that of the wanted operand.  geometry : strides, dilations, margins.
     """
     names = [name for name in correlations.PARTS if name != part]
     into, other = names[wanted], names[1 - wanted]
@@ -170,14 +190,22 @@ def _correlation_gradient(
 def _window_correlation_vjp_x1(
     g: RawArray, x2: RawArray, shape: tuple[int, ...], part: str, geometry: Geometry, xp: Namespace
 ) -> Any:
-    """Return the part of the correlation that x1 is, from g and the conjugate of x2."""
+    """Return the part of the correlation that x1 is, from g and the conjugate of x2.
+
+    It is the cotangent of x1, one of the data, kernel or result of a correlation, for the cotangent g of
+    the array that ``part`` names.  shape : the shape of x1.
+    """
     return _correlation_gradient(g, 0, part, x2, shape, geometry, xp)
 
 
 def _window_correlation_vjp_x2(
     g: RawArray, x1: RawArray, shape: tuple[int, ...], part: str, geometry: Geometry, xp: Namespace
 ) -> Any:
-    """Return the part of the correlation that x2 is, from g and the conjugate of x1."""
+    """Return the part of the correlation that x2 is, from g and the conjugate of x1.
+
+    It is the cotangent of x2, one of the data, kernel or result of a correlation, for the cotangent g of
+    the array that ``part`` names.  shape : the shape of x2.
+    """
     return _correlation_gradient(g, 1, part, x1, shape, geometry, xp)
 
 
@@ -207,7 +235,12 @@ PLANE: Geometry = ((1, 2), (2, 1), (0, 1))
 def window_correlation(
     x1: Array, x2: Array, /, part: str, lengths: tuple[int, ...], geometry: Geometry
 ) -> Array:
-    """Compute the data, kernel or result of a correlation: see ``_storage/correlations.py``."""
+    """Compute the data, kernel or result of a correlation, as ``nn``'s convolution layers need it.
+
+    part : the array to compute, "data", "kernel" or "result", from the other two, x1 and x2.  For data
+    and kernel it is the cotangent, since the correlation is linear in each.
+    lengths : the lengths of this array.  geometry : the strides, dilations and margins.
+    """
 
 
 @primitive(
@@ -222,7 +255,7 @@ def cofactors(x: Array, /) -> Array:
 
 
 def regular(x: Array) -> Array:
-    """Make a random matrix well-conditioned, with separate eigenvalues, for the generated tests."""
+    """Return x + diag(3, 6, 9, ...), a well-conditioned argument with separate eigenvalues for tests."""
     return x + asarray_like(x, np.diag(3.0 * np.arange(1.0, x.shape[-1] + 1.0)))
 
 
@@ -288,7 +321,10 @@ def matrix_transpose(x: Array, /) -> Array:
 def _vecdot_vjp_x1(
     g: RawArray, x2: RawArray, axis: int, shape: tuple[int, ...], xp: Namespace
 ) -> Any:
-    """Return ``xp.conj(g) * x2``, summed over broadcast axes."""
+    """Return ``xp.conj(g) * x2``, summed over broadcast axes.
+
+    It is the cotangent of x1 for the cotangent g of vecdot(x1, x2).  shape : the shape of x1.
+    """
     if axis >= 0:
         return vectors_at(conjugate(g, xp), x2, axis, shape, xp)
     return sum_to(conjugate(xp.expand_dims(g, axis=axis), xp) * x2, shape, xp)
@@ -297,7 +333,10 @@ def _vecdot_vjp_x1(
 def _vecdot_vjp_x2(
     g: RawArray, x1: RawArray, axis: int, shape: tuple[int, ...], xp: Namespace
 ) -> Any:
-    """Return ``g * x1``, summed over broadcast axes."""
+    """Return ``g * x1``, summed over broadcast axes.
+
+    It is the cotangent of x2 for the cotangent g of vecdot(x1, x2).  shape : the shape of x2.
+    """
     if axis >= 0:
         return vectors_at(g, x1, axis, shape, xp)
     return sum_to(xp.expand_dims(g, axis=axis) * x1, shape, xp)
@@ -306,6 +345,7 @@ def _vecdot_vjp_x2(
 def vectors_at(g: RawArray, x: RawArray, axis: int, shape: tuple[int, ...], xp: Namespace) -> Any:
     """Return the cotangent of an operand of vecdot for an axis >= 0: g times x, the other operand.
 
+    g : the cotangent of the result.
     The product is summed to ``shape``, the operand's shape.  The axis is moved to the end for the sum,
     because an axis >= 0 has different places in operands of different ndim.
     """

@@ -39,7 +39,7 @@ INTEGERS = frozenset((int,))
 
 
 def view(op: str, x: Array, kind: str, argument: Any) -> Array:
-    """Return the view of x at the end of one step: see ``_array.paths``.
+    """Return a view of x, made by one step such as a permutation of its axes.
 
     Raise the documented exception of ``op`` if the argument does not fit x.
 
@@ -101,7 +101,7 @@ COPIES: dict[str, Callable[[Array, Any], Array]] = {
 def view_or_copy(x: Array, kind: str, argument: Any) -> Array:
     """Return a view of x such as a diagonal, or a copy if x's library has no such views.
 
-    ``paths.take_step`` calls this method for data that is an Array.
+    A derivative rule applies such a step to a cotangent that is an Array.
 
     kind, argument : the step from x to the view, such as DIAGONAL and the offset.
     """
@@ -374,7 +374,12 @@ def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
 def _concat_vjp(
     g: RawArray, shape: Sequence[tuple[int, ...]], axis: int | None, xp: Namespace
 ) -> Any:
-    """Return the part of g for each of the joined arrays."""
+    """Return the part of g for each of the joined arrays.
+
+    These are the cotangents of the arrays for the cotangent g of their concatenation.
+
+    shape : the shapes of the arrays.
+    """
     if axis is None:
         g, parts, start = xp.reshape(g, (-1,)), [], 0
         for old in shape:
@@ -421,7 +426,10 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
 
 
 def _stack_vjp(g: RawArray, axis: int) -> Any:
-    """Return the slice of g along the axis for each of the stacked arrays."""
+    """Return the slice of g along the axis for each of the stacked arrays.
+
+    These are the cotangents of the arrays for the cotangent g of their stack.
+    """
     return [g[(*(slice(None),) * (axis % len(g.shape)), i)] for i in range(g.shape[axis])]
 
 
@@ -507,7 +515,7 @@ def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
 
 
 def in_shape(x: Array, shape: tuple[int, ...]) -> Array:
-    """Return a view of x in a shape to which it broadcasts, read-only where elements are repeated."""
+    """Return a view of x, broadcast to ``shape``, read-only where elements are repeated."""
     return reshape(x, shape) if x.size == math.prod(shape) else broadcast_to(x, shape)
 
 

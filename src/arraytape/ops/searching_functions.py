@@ -16,12 +16,18 @@ from .._util.errors import explain, user_line
 
 
 def _where_vjp_x1(g: RawArray, condition: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
-    """Return g where the condition holds, else 0, summed over broadcast axes."""
+    """Return g where the condition holds, else 0, summed over broadcast axes.
+
+    It is the cotangent of x1 for the cotangent g of where(condition, x1, x2).  shape : the shape of x1.
+    """
     return sum_to(xp.where(condition, g, 0.0), shape, xp)
 
 
 def _where_vjp_x2(g: RawArray, condition: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
-    """Return g where the condition does not hold, else 0, summed over broadcast axes."""
+    """Return g where the condition does not hold, else 0, summed over broadcast axes.
+
+    It is the cotangent of x2 for the cotangent g of where(condition, x1, x2).  shape : the shape of x2.
+    """
     return sum_to(xp.where(condition, 0.0, g), shape, xp)
 
 

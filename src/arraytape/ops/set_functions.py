@@ -34,7 +34,10 @@ class UniqueInverseResult(NamedTuple):
 
 
 def unique_raw(x: Array) -> tuple[Array, Any, Any, Any]:
-    """Return the four results of ``unique_all``: the values as an Array, the others as raw data."""
+    """Return the four results of ``unique_all``: the values as an Array, the others as raw data.
+
+    The others are the indices, the inverse indices and the counts.
+    """
     value_id, data = current(x)
     found = storage_of(data).xp.unique_all(data)
     values = take(reshape(x, (-1,)), wrap(found.indices)) if value_id else wrap(found.values)

@@ -27,7 +27,10 @@ def count_reduced(shape: tuple[int, ...], axis: Axis) -> int:
 
 
 def _sum_vjp(g: RawArray, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp: Namespace) -> Any:
-    """Return g, repeated along the reduced axes."""
+    """Return g, repeated along the reduced axes.
+
+    It is the cotangent of x for the cotangent g of sum(x).  shape : the shape of x.
+    """
     if math.prod(shape) <= numpy_namespace.SMALL:
         return xp.sum_adjoint(g, shape, axis, keepdims)
     if axis is not None and not keepdims:
@@ -48,7 +51,13 @@ SAMPLES = (
 def _sum_adjoint_vjp(
     g: RawArray, into: tuple[int, ...], along: Axis, keepdims: bool, xp: Namespace
 ) -> Any:
-    """Return ``xp.sum(g)`` over the axes along which x was repeated."""
+    """Return ``xp.sum(g)`` over the axes along which x was repeated.
+
+    It is the cotangent of x for the cotangent g of sum_adjoint(x), which repeats x.
+
+    into : the shape after repeating.  along, keepdims : the repeated axes; True if x has them with
+    length 1.
+    """
     return xp.sum(g, axis=along if into else None, keepdims=keepdims)
 
 
@@ -89,7 +98,10 @@ def sum(x: Array, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool =
 def _mean_vjp(
     g: RawArray, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp: Namespace
 ) -> Any:
-    """Return ``g / n``, repeated along the reduced axes, where each result is the mean of n elements."""
+    """Return ``g / n``, repeated along the reduced axes, where each result is the mean of n elements.
+
+    It is the cotangent of x for the cotangent g of mean(x).  shape : the shape of x.
+    """
     return _sum_vjp(g / count_reduced(shape, axis), shape, axis, keepdims, xp)
 
 
@@ -101,7 +113,10 @@ def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
 
 def equal_or_nan(x: RawArray, y: RawArray) -> Any:
-    """Return True where x equals y or is NaN: the elements of x that determine their maximum y."""
+    """Return a mask that is True where x equals y or is NaN.
+
+    These elements of x determine y, the maximum or minimum of x.
+    """
     return (x == y) | (x != x)
 
 
@@ -131,7 +146,13 @@ def _extreme_vjp(
     keepdims: bool,
     xp: Namespace,
 ) -> Any:
-    """Return g where x equals the result, divided evenly among ties, and 0 elsewhere."""
+    """Return g where x equals the result, divided evenly among ties, and 0 elsewhere.
+
+    It is the cotangent of x for the cotangent g of the maximum or minimum of x.
+
+    taken : True where x equals the result.  ties : the number of equal elements, or None without ties.
+    shape : the shape of x.
+    """
     g = restore_axes(g, shape, axis, keepdims, xp)
     return xp.where(taken, g if ties is None else g / ties, 0.0)
 
@@ -170,15 +191,18 @@ def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
 
 def _factors_of_product(x: RawArray, g: RawArray, xp: Namespace) -> Any:
-    """Return the factors x of a product, or their real parts if its cotangent g is real.
+    """Return the factors x of ``prod(x)``, or their real parts if its cotangent g is real.
 
-    Then ``prod`` was called with a real ``dtype``, to which complex factors were cast.
+    In the latter case ``prod`` was called with a real ``dtype``, to which complex factors were cast.
     """
     return xp.real(x) if is_complex(x) and not is_complex(g) else x
 
 
 def _prod_vjp(g: RawArray, x: RawArray, axis: Axis, keepdims: bool, xp: Namespace) -> Any:
-    """Return g times the conjugated product of the other elements, computed without a division."""
+    """Return g times the conjugated product of the other elements, computed without a division.
+
+    It is the cotangent of x for the cotangent g of prod(x).
+    """
     x = _factors_of_product(x, g, xp)
     # The product of the other elements is that of the elements on the left times that of the elements on
     # the right.  A division of the whole product by each element would fail for zeros.
@@ -216,7 +240,10 @@ def prod(x: Array, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool 
 def _var_vjp(
     g: RawArray, x: RawArray, axis: Axis, correction: float, keepdims: bool, xp: Namespace
 ) -> Any:
-    """Return ``g * 2 * (x - xp.mean(x)) / (n - correction)`` for results of n elements each."""
+    """Return ``g * 2 * (x - xp.mean(x)) / (n - correction)`` for results of n elements each.
+
+    It is the cotangent of x for the cotangent g of var(x).
+    """
     n = count_reduced(x.shape, axis) - correction
     slopes = _centred(x, axis, xp) * (2 / n if n > 0 else float("nan"))
     return restore_axes(g, x.shape, axis, keepdims, xp) * slopes
@@ -258,7 +285,10 @@ def _std_vjp(
     keepdims: bool,
     xp: Namespace,
 ) -> Any:
-    """Return ``g * (x - xp.mean(x)) / (y * (n - correction))`` for results y of n elements each."""
+    """Return ``g * (x - xp.mean(x)) / (y * (n - correction))`` for results y of n elements each.
+
+    It is the cotangent of x for the cotangent g of y = std(x).
+    """
     n = count_reduced(x.shape, axis) - correction
     zero, share = y == 0, 1 / n if n > 0 else float("nan")
     if count_reduced(x.shape, axis) > 1:  # a single element has the constant deviation 0
@@ -292,7 +322,10 @@ def std(
 def _cumulative_sum_vjp(
     g: RawArray, shape: tuple[int, ...], axis: int | None, include_initial: bool, xp: Namespace
 ) -> Any:
-    """Return the running sums of g from the end of the axis to its start."""
+    """Return the running sums of g from the end of the axis to its start.
+
+    It is the cotangent of x for the cotangent g of cumulative_sum(x).  shape : the shape of x.
+    """
     at = (axis or 0) % len(g.shape)
     if include_initial:
         g = g[(*(slice(None),) * at, slice(1, None))]
@@ -335,6 +368,8 @@ def _cumulative_prod_vjp(
 ) -> Any:
     """Return the sum over j >= i of g_j times the conjugated product of the first j elements
     without x_i, which is exact also where elements are 0.
+
+    It is the cotangent of x for the cotangent g of y = cumulative_prod(x).
     """
     if not x.shape:
         return g[-1]

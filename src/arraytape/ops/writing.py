@@ -179,14 +179,13 @@ def is_region(value: Array, x: Array, key: Index) -> bool:
 def fit_write(
     x: Array, data: RawArray, raw: Index, basic: bool, handle: Array, v: Any, value: Any
 ) -> tuple[Any, Any, Any]:
-    """Return the data of x, the key and the value of a write, as raw data of one array library.
+    """Return (data of x, key, value) of a write ``x[key] = value``, as raw data of one array library.
 
-    If the key or the value has hidden axes of vmap, add these axes to x.
+    If the key or the value has hidden axes (one for each enclosing vmap), add these axes to x.
     Raise TypeError if x is real and the value is complex, or if the value cannot be converted.
 
     data : the raw data of x.  raw, v : the key and the value as raw data.  basic : True if the key has
-    no arrays.  handle : the Array that ``coerce`` returned for v.  value : the user's value, for the
-    message.
+    no arrays.  handle : the value as an Array.  value : the user's value, for the message.
     """
     into_real = v is not None and is_complex(v) and data.dtype.kind not in "cb"
     if v is None or (into_real and not selects_nothing(data, raw, v)):
@@ -222,7 +221,7 @@ def copy_shared_indices(data: Any, key: Any) -> Any:
 
 
 def selects_nothing(data: RawArray, key: Any, value: Any) -> bool:
-    """Return True if ``data[key]`` has no elements, so that any dtype of the value is allowed.
+    """Return True if ``data[key]`` has no elements, so that ``x[key] = value`` allows any dtype.
 
     Return False without a check for batched data, and for values that are no arrays.  Raise NumPy's
     error if the key or the value does not fit the data.
@@ -247,7 +246,7 @@ def write_data(x: Array, key: Any, value: RawOperand, memory: RawArray | None) -
     The root is the Array whose memory the view x shows, or x itself if x is no view.  The write is done
     in place.  If the library cannot write in place, the root gets new data.
 
-    memory : the root's data, as ``make_exclusive`` returned it.
+    memory : the root's data, which was copied before if a record of a tape shared it.
     """
     data = x._data
     if type(data) is np.ndarray:
@@ -277,6 +276,7 @@ def overlap(v: RawOperand, data: Any) -> bool:
 def add_hidden_axes(x: Array, *values: Any) -> tuple[int, Any]:
     """Add vmap's hidden axes of ``values`` to the root of x, so that the values can be written to x.
 
+    Values of batched data differ between the examples of a vmap, which a hidden axis numbers.
     The root is the Array whose memory the view x shows, or x itself if x is no view.  Its value is
     repeated along each new axis.  Return the new value id and data of x.
     """
@@ -298,9 +298,10 @@ def check_writeable(x: Array, data: RawArray) -> None:
     """Raise ValueError if x is a read-only view, or shares read-only memory with other libraries.
 
     Memory that only arraytape uses is read-only if it is the result of a broadcast, in which several
-    elements share memory.  Then KEPT is set, so that the write copies the memory first.
-    ``setitem`` and ``in_place`` test for writeable NumPy data themselves, and call this function for
-    other data.
+    elements share memory.  Then a state bit (KEPT) is set, so that the write copies the memory first.
+    Callers test for writeable NumPy data themselves, and call this function for other data.
+
+    data : the raw data of x.
     """
     if type(data) is np.ndarray:
         writeable = data.flags.writeable
@@ -327,9 +328,9 @@ def record_put(
     written: RawArray,
     memory: RawArray,
 ) -> None:
-    """Record the write ``x[key] = value`` after it was done, and give x's root a new value id.
+    """Record the write ``x[key] = value`` on tapes after it was done.
 
-    The root is the Array whose memory the view x shows, or x itself if x is no view.
+    The root of x, the Array whose memory x shows, gets a new value id (tapes know its value by the id).
 
     written_id : the value id of the written value.  value : its raw data.  basic : True if the key has
     no arrays.  written, memory : the data of x and of the root at the time of the write.
@@ -362,7 +363,10 @@ def record_add(
 ) -> None:
     """Record ``x += value`` (sign 1) or ``x -= value`` (sign -1) after it was done.
 
-    The parameters are those of ``record_put``.
+    The root of x, the Array whose memory x shows, gets a new value id (tapes know its value by the id).
+
+    written_id : the value id of the added value.  value : its raw data.
+    written, memory : the data of x and of the root at the time of the write.
     """
     if MODES:
         notify_written(x)
@@ -393,8 +397,8 @@ def record_write(
     root : the Array that owns the memory.  plan : the kind of the record, PUT or ADD.
     value : the written value, as raw data or a Python scalar.
     path : the keys that lead from the root to the view that was written to.
-    key : for PUT the key of the write, for ADD the sign.  more : the last field of a PUT record: see
-    ``overwritten``.  The class PutRecord in ``aliasing`` lists the fields.
+    key : for PUT the key of the write, for ADD the sign.  more : for PUT a tuple of the mask of the
+    elements of ``value`` that did not remain in x (None if all remain).
     """
     data, new = root._data, 0
     kind = data.dtype.kind
@@ -440,7 +444,7 @@ def record_write(
 
 
 def overwritten(x: Array, key: Index, value: RawOperand) -> Any:
-    """Return a mask of the elements of ``value`` that ``x[key] = value`` writes and then overwrites.
+    """Return a mask of the elements of ``value`` that do not remain in x after ``x[key] = value``.
 
     A key with integer arrays may name an element of x several times.  Only the last element of the value
     that is written there remains, so only that element gets a gradient.  Return None if no element is
@@ -571,7 +575,10 @@ def sum_in_layout(result: Array, data: np.ndarray[Any, Any], v: np.ndarray[Any, 
 
 
 def copy_in_strides(data: np.ndarray[Any, Any]) -> Any:
-    """Return a copy of an array with the same strides, which may be negative or leave gaps in memory."""
+    """Return a copy of an array with the same strides, which may be negative or leave gaps in memory.
+
+    In-place products write into the copy, since the strides decide their rounding errors.
+    """
     steps = [(n - 1) * step for n, step in zip(data.shape, data.strides, strict=True)]
     before = -sum(step for step in steps if step < 0)
     size = before + sum(step for step in steps if step > 0) + data.itemsize
@@ -585,11 +592,11 @@ def make_update(
 ) -> Callable[[Array, Any, Any], Any]:
     """Return a function ``update(x, v, memory)`` that does ``x op= v`` on raw data of all libraries.
 
-    It computes in place if the library can.  ``memory`` is the data of x's root, as ``make_exclusive``
-    returned it.  ``update`` returns the data that the root has afterwards.
+    It computes in place if the library can.  ``memory`` is the raw data of the root, the Array whose
+    memory x shows.  ``update`` returns the data that the root has afterwards.
 
-    raw : the in-place operator for raw data, such as operator.iadd.  functional : the operator that
-    returns new data, such as operator.add.
+    op : the op of the operator, such as add.  raw : the in-place operator for raw data, such as
+    operator.iadd.  functional : the operator that returns new data, such as operator.add.
     """
     # For special values such as infinities, the operators ``//`` and ``%`` differ between the libraries.
     # The functions that ``RawFunctions`` has for these ops return the same values for all libraries.
@@ -620,7 +627,7 @@ def make_update(
 
 
 def fit_operand(op: Op, x: Array, handle: Array, data: RawArray, other: RawOperand) -> Any:
-    """Return y of ``x op= y`` as raw data of the array library of x.
+    """Return the operand y of ``x op= y``, such as ``x *= y``, as raw data of the array library of x.
 
     Raise ValueError or TypeError if the result's shape or dtype does not fit into x.
 
@@ -674,11 +681,11 @@ def check_in_numpy(
 
 
 def replace_value(op: Op, x: Array, result: Array, v: RawArray) -> Array:
-    """Finish ``x op= y`` after ``x op y`` was recorded: give x the value of ``result``; return x.
+    """Give x the value of ``result``, the recorded ``x op y``, to finish ``x op= y``; return x.
 
     Views of x show the new value.
 
-    v : the raw data of y.
+    op : the operator's op, such as multiply.  v : the raw data of y.
     """
     if op.name == "matmul" and result.ndim > x.ndim:  # NumPy drops leading axes of length 1
         ones = (1,) * (result.ndim - x.ndim)

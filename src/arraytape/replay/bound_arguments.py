@@ -32,6 +32,7 @@ EMPTY = inspect.Parameter.empty
 class ArgumentBinding:
     """The binding of arguments to parameters, for calls with the same keywords and argument count.
 
+    ``xp.function`` uses it to find the values of a call fast, before it looks for a program to replay.
     signature : the signature of the user's function, or None if it has none.
     count, keywords : the number of positional arguments, and the names of the keyword arguments.
     names : the names of the bound values, such as "x", "args[0]", "options['rate']".
@@ -61,6 +62,7 @@ class ArgumentBinding:
         """Return a dict from the name of each bound value to its source.
 
         A source is an index of args, a name in keywords, or a list with the parameter's default.
+        bound : the arguments of one call, bound by ``inspect``.
         """
         found: dict[str, Any] = {}
         for name, parameter in signature.parameters.items():
@@ -110,6 +112,7 @@ class CallArguments(NamedTuple):
 class Identity:
     """A key that compares an object by identity; it equals no other key once the object is freed.
 
+    The key stands for the object in a call's signature, the key under which a program is found.
     of : a function that returns the object, or None once it is freed.  It is a weak reference, if the
         object supports one.
     gone : called when the object is freed.
@@ -137,8 +140,12 @@ class Identity:
 def signature_of(binding: ArgumentBinding, values: Sequence[Any], gone: Callable[[], None]) -> Any:
     """Return a hashable key that is equal for two calls if they may share a program.
 
-    Raise Apart if the call cannot be replayed, for example because of a read-only view.
+    Raise Apart (the caller then runs the user's function) if the call cannot be replayed, for example
+    because of a read-only view. Two calls share a program (recorded NumPy calls) if their arguments have
+    equal layouts, values or identities.
     gone : called when an object in the key is freed, so that the key can be removed.
+    binding : the names and sources of the arguments.
+    values : the arguments.
     """
     places: dict[int, int] = {}
     parts = tuple([signature_part(value, places, gone) for value in values])
@@ -148,14 +155,16 @@ def signature_of(binding: ArgumentBinding, values: Sequence[Any], gone: Callable
 def ambient_settings() -> Any:
     """Return the settings around a call that change its result, for example whether interop is active.
 
-    AMBIENT has the functions that return these settings.
+    The signature of a call (the key under which its program is found) contains them.  The settings are
+    read by the functions in AMBIENT.
     """
     return tuple([ask() for ask in AMBIENT])
 
 
 def signature_part(value: Any, places: dict[int, int], gone: Callable[[], None]) -> Any:
-    """Return the entry of a signature for one argument.
+    """Return one argument's entry in a call's signature, the key under which the program is found.
 
+    value : the argument.
     places : id(Array) -> number of the Array, so that an Array that is passed twice has one number.
     gone : called when an object is freed that the signature compares by identity.
     """
@@ -177,9 +186,9 @@ def signature_part(value: Any, places: dict[int, int], gone: Callable[[], None])
 
 
 def array_signature(x: Array) -> Any:
-    """Return the properties of x on which a program depends, as a tuple.
+    """Return the properties of x on which a program (recorded NumPy calls) depends, as a tuple.
 
-    Raise Apart, so that the caller runs the user's function, if x cannot be traced.
+    Raise Apart, so that the caller runs the user's function, if calls with x cannot be recorded.
     """
     if x._value_id == -1:  # x is a view, whose data may have to be updated
         x._sync()
@@ -196,15 +205,18 @@ def array_signature(x: Array) -> Any:
 
 
 def marks_of(x: Array) -> tuple[Any, ...]:
-    """Return whether a Variable is trainable, and its name; () for another Array."""
+    """Return (trainable, name) of a Variable, and () for another Array.
+
+    The signature of a call (the key of its program) has them, because a program may depend on both.
+    """
     return (x.trainable, x.name) if isinstance(x, Variable) else ()
 
 
 def is_read_only(x: Array) -> bool:
     """Return True if x is a view that cannot be written to, such as a broadcast.
 
-    Such a view cannot be lifted: the traced data that replaces its own is writable, so that the function
-    could write where eager code raises an error.
+    A call with such an argument is not replayed. While a call is recorded, a writable stand-in replaces
+    the data of x. The function could then write where eager code raises an error.
     """
     return bool(x._state & IS_VIEW) and not UNWRITABLE.isdisjoint(
         [kind for kind, _ in x._view.path]
@@ -224,14 +236,18 @@ def argument_leaves(values: Sequence[Any]) -> Iterator[Any]:
 
 
 def is_flat(values: Sequence[Any]) -> bool:
-    """Return True if no argument is a container."""
+    """Return True if no argument is a container.
+
+    A flat call needs no search for Arrays within lists and dicts.
+    """
     return all(KINDS[type(value)] is None for value in values)
 
 
 def check_apart(handles: Iterable[Array]) -> None:
     """Raise Apart if one of these Arrays shares memory with another one or code outside arraytape.
 
-    A program would not see that a write to one of them changes the other.
+    Apart makes the caller run the user's function. A replayed program would not see that a write to one
+    of the Arrays changes the other.
     """
     roots = set()
     for x in handles:

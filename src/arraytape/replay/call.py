@@ -56,7 +56,7 @@ class LeafOrigin(NamedTuple):
 
 
 class Call:
-    """A call of a user's function during and after its tracing.
+    """A call of a user's function in which its NumPy calls are recorded ("traced") as a program.
 
     names, values : the names and values of the arguments, in the order of the parameters.
     tape : the tape that records the call, or None.
@@ -109,11 +109,18 @@ class Call:
         return self.trace.spoiled
 
     def spoil_call(self, why: str) -> None:
-        """Refuse to replay the call, for the reason ``why``; only the first reason is kept."""
+        """Refuse to replay the call, for the reason ``why``; the call itself goes on.
+
+        Only the first reason is kept.
+        """
         self.trace.spoil(why)
 
     def trace_call(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """Run the function and return its result.  Restore the Arrays' data, even after an error."""
+        """Run the function and return its result; record its NumPy calls as a program.
+
+        While the function runs, its Arrays hold traced data, a stand-in that records NumPy calls.
+        Afterwards the Arrays' own data is put back, even after an error.
+        """
         try:
             return self.traced_run(args, keywords)
         except BaseException:  # an interrupt may have stopped ``close_trace``: call it again
@@ -122,7 +129,11 @@ class Call:
             raise
 
     def traced_run(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """Run the function on lifted Arrays, and describe its result, its writes and its callbacks."""
+        """Run the function, record its NumPy calls, and describe its result and effects.
+
+        The data of its Arrays is replaced by traced data, a stand-in that records the calls. Effects are
+        writes to Arrays and calls of callbacks.
+        """
         try:
             for x in self.arrays:
                 self.lifter.lift_argument(x)
@@ -146,16 +157,20 @@ class Call:
         return self.result
 
     def other_arrays(self) -> list[Any]:
-        """Return the Arrays that are inputs of the program, but no arguments.
+        """Return the Arrays that the function used but that are no arguments, such as globals.
 
-        An Array that ``State.read`` returned is represented by its index in ``reached``, so that two
-        calls can be compared.
+        An Array that the comparison of Python state (``State.read``) returned is represented by its
+        index in ``reached``, so that two calls can be compared.
         """
         paths = {id(x): i for i, x in enumerate(self.reached)}
         return [paths.get(id(x), x) for x in self.lifter.handles[len(self.arrays) :]]
 
     def describe_result(self) -> None:
-        """Set ``leaves``, ``same`` and ``structure``, which describe the result as a nesting."""
+        """Set ``leaves``, ``same`` and ``structure``, from which a replay builds the function's result.
+
+        ``leaves`` says where each Array or value of the result comes from. ``structure`` has the types
+        of the lists, tuples and dicts around them. ``same`` has the containers that are arguments.
+        """
         try:
             self.leaves = nest.leaves(self.result)
             self.note_containers(self.result, set())
@@ -164,10 +179,10 @@ class Call:
             self.spoil_call(f"its result cannot be taken apart ({error})")
 
     def note_containers(self, value: Any, met: set[int]) -> None:
-        """Store in ``same`` which containers in the result ``value`` are arguments of the call.
+        """Find lists, tuples and dicts ("containers") in the result ``value`` that are arguments.
 
-        A replay makes new containers.  So the call is not replayed if another mutable container is in
-        the result twice, or existed before the call.
+        They are stored in ``same``, because a replay makes new containers. The call is not replayed if
+        another mutable container is in the result twice, or existed before the call.
         met : the ids of the containers found so far.
         """
         parts = nest.parts_of_nesting(value)
@@ -189,9 +204,10 @@ class Call:
             self.note_containers(part, met)
 
     def close_trace(self) -> None:
-        """Restore the data of all Arrays with traced data, then write the function's new values to them.
+        """Put the own data of all used Arrays back, then write the function's new values to them.
 
-        A second call does nothing, or completes the first one after an interrupt.
+        A second call does nothing, or completes the first one after an interrupt. While the function
+        ran, the Arrays held traced data, a stand-in that records NumPy calls.
         """
         self.lifter.stop()
         self.trace.open = False
@@ -212,15 +228,20 @@ class Call:
         self.lifter.exports.end_exports()
 
     def given_ids(self) -> list[int]:
-        """Return the id of each output, then of each written value, in the copied records of the tape.
+        """Return the id of each output, then of each written value, in the tape's records of this call.
 
-        The id is 0 for a value that the tape does not follow.
+        Replays under a tape need these ids to follow the results.  The id is 0 for a value that the tape
+        does not follow.
         """
         ids = self.recorded.ids if self.recorded is not None else {}
         return [ids.get(value_id, 0) for value_id in (*self.output_ids, *self.written_ids)]
 
     def release_call_data(self) -> None:
-        """Release the arguments and results of this call, while it waits for an equal later call."""
+        """Release the arguments and results of this call, so that they use no memory.
+
+        The call is kept until an equal call follows, because a program is replayed only after two equal
+        calls.
+        """
         self.values, self.result, self.leaves, self.arrays = (), None, [], []
         self.settled = []
         del self.state, self.reached, self.ran, self.lifter.ran
@@ -228,9 +249,10 @@ class Call:
 
     # --- description of the result ----------------------------------------------------------------
     def describe_leaf(self, leaf: Any) -> LeafOrigin:
-        """Return from where a replay takes this leaf of the result: see ``LeafOrigin``.
+        """Return from where a replay takes this leaf of the result, such as an output of the program.
 
-        If the leaf is an Array that the call made, replace its traced data by NumPy data.
+        If the leaf is an Array that the call made, replace its traced data (a stand-in that records
+        NumPy calls) by NumPy data.
         """
         if not isinstance(leaf, Array):
             return self.plain_leaf(leaf)
@@ -248,7 +270,10 @@ class Call:
         return LeafOrigin(output=self.output_number(leaf), state=leaf._state & SCALAR)
 
     def plain_leaf(self, leaf: Any) -> LeafOrigin:
-        """Return the origin of a leaf that is no Array: it is an argument, or else a constant."""
+        """Return from where a replay takes a leaf of the result that is no Array.
+
+        The leaf is an argument, or else a constant.
+        """
         for i, given in enumerate(argument_leaves(self.values)):
             if given is leaf and type(leaf) not in PLAIN:
                 return LeafOrigin(argument=i)
@@ -261,7 +286,7 @@ class Call:
     def output_number(self, x: Array) -> int:
         """Return the number of the program's output for an Array that the call has made.
 
-        At the first call for an Array, add the output.
+        At the first call for an Array, add the output.  The program is the list of recorded NumPy calls.
         """
         if id(x) not in self.outputs:
             self.outputs[id(x)] = len(self.trace.program.outputs)
@@ -273,17 +298,21 @@ class Call:
         return self.outputs[id(x)]
 
     def shares_root(self, leaf: Array) -> bool:
-        """Return True if another leaf of the result is a view of the same Array, or this Array."""
+        """Return True if another Array in the result is a view of the same Array, or this Array itself.
+
+        leaf : an Array in the result.
+        """
         root = root_of(leaf)
         return any(
             x is not leaf and isinstance(x, Array) and root_of(x) is root for x in self.leaves
         )
 
     def view_given(self, leaf: Array) -> dict[str, Any]:
-        """Return the fields ``path`` and ``view`` of ``LeafOrigin`` for a leaf that is a view.
+        """Return the fields ``path`` and ``view`` of ``LeafOrigin`` for a view in the result.
 
-        If the path contains an index array, the call is not replayed: the array's values may differ in
-        the next call.
+        The path has the steps (indexing, reshape, ...) from the viewed Array to the view. If the path
+        contains an index array, the call is not replayed: the array's values may differ in the next
+        call.
         """
         path = leaf._view.path
         if not has_no_data(path):
@@ -294,8 +323,8 @@ class Call:
     def rejoin_views(self) -> None:
         """Make each view in the result share memory again with the Array that it shows, its root.
 
-        Tracing separated their data.  If the root is an argument that is itself a view, the result
-        becomes a view of that view's root.
+        While the call was recorded, both had data of their own.  If the root is an argument that is
+        itself a view, the result becomes a view of that view's root.
         """
         for leaf in self.leaves:
             if isinstance(leaf, Array) and leaf._state & IS_VIEW:
@@ -308,9 +337,10 @@ class Call:
                 refresh(leaf)
 
     def settle_array(self, x: Array) -> None:
-        """Replace the traced data of x, an Array that the call has made, by its value, a NumPy array.
+        """Give x, an Array that the call has made, a NumPy array in place of its traced data.
 
-        The value is copied if it is read-only or shares memory with another Array of the call.
+        The value is copied if it is read-only or shares memory with another Array of the call. Traced
+        data is a stand-in for an array, and records NumPy calls.
         """
         if isinstance(x._data, Traced):
             value = x._data.value
@@ -324,7 +354,7 @@ class Call:
 
     # --- checks after the call --------------------------------------------------------------------
     def check_program(self) -> None:
-        """Refuse to replay the call if it had an effect that a program cannot repeat."""
+        """Refuse to replay the call if it had an effect that recorded NumPy calls cannot repeat."""
         if self.recorded is not None and self.recorded.why:
             self.spoil_call(f"under a tape: {self.recorded.why}")
         if self.state.why_uncomparable:
@@ -338,10 +368,11 @@ class Call:
             self.release_traced()
 
     def add_unnamed_state(self) -> None:
-        """Add the state that the call used to ``found``, the state that later calls have to compare.
+        """Add Python state that the call used, and to which no name in its code leads, to ``found``.
 
         Set ``found_new_state`` if some of the state is new.  If a user's object raises an exception when
-        it is inspected, the call is not replayed.
+        it is inspected, the call is not replayed. Later calls compare this state before they replay. An
+        example is the state of a library's hook.
         """
         given: set[int] = set()
         pending = [self.result]
@@ -357,7 +388,10 @@ class Call:
             self.spoil_call(unreadable(error))
 
     def check_state(self) -> None:
-        """Refuse to replay the call if it changed Python state that the function reads."""
+        """Refuse to replay the call if it changed Python state that the function reads.
+
+        Such state is, for example, a global counter. A replay would not repeat the change.
+        """
         self.drawn_path = self.state.mutable_sources.changed_path()
         try:
             after = self.state.read(self.values)
@@ -381,8 +415,8 @@ class Call:
     def release_traced(self) -> None:
         """Replace traced data by its values in all Arrays that still exist after the call.
 
-        If such an Array is not in the result, the call is not replayed, because replays would not make
-        the Array.
+        Traced data is the stand-in for an array that records NumPy calls. If such an Array is not in the
+        result, the call is not replayed, because replays would not make the Array.
         """
         for generation in range(3):  # younger generations first: a full collection may take long
             if not self.kept_traced():
@@ -398,13 +432,19 @@ class Call:
                 self.settle_array(holder)
 
     def kept_traced(self) -> list[Traced]:
-        """Return the traced data that still exists after the call, without the inputs of the program."""
+        """Return the traced data that still exists after the call, except for that of the call's inputs.
+
+        Traced data is the stand-in for an array that records NumPy calls.
+        """
         own = {id(one.traced) for one in self.lifter.lifted.values()}
         return [traced for traced in self.trace.live if id(traced) not in own]
 
 
 def has_no_data(path: Any) -> bool:
-    """Return True if a view's path consists only of plain values, without index arrays."""
+    """Return True if the steps from an Array to its view (``path``) contain no index arrays.
+
+    Only such a path is equal in all calls of the function.
+    """
     if type(path) is tuple:
         return all(map(has_no_data, path))
     return type(path) in PLAIN

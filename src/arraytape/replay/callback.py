@@ -25,8 +25,9 @@ from .tracing.traced import ACTIVE, traced_value
 
 
 class Value(NamedTuple):
-    """An Array argument of a callback: its node in the program, and its data in the traced call.
+    """An Array argument of a callback: its node (the recorded call that computes it) and its data.
 
+    The data is that of the traced call, in which NumPy calls were recorded.
     state : SCALAR or 0, to be set in the ``_state`` of the Array that the callback gets.
     """
 
@@ -39,11 +40,11 @@ class Value(NamedTuple):
 
 
 class Effect:
-    """One call of a callback in a traced function, which each replay repeats with its own values.
+    """One call of a callback in a recorded function, which each replay repeats with its own values.
 
     of : a function that returns the user's function, or None if that is a method of a freed object:
         methods are referenced weakly.
-    leaves : the leaves of args and keywords, with a ``Value`` in place of each Array.
+    leaves : the Arrays and other values in args and keywords, with a ``Value`` in place of each Array.
     arguments : (args, keywords) with None for each leaf.
     """
 
@@ -60,7 +61,7 @@ class Effect:
         return [leaf for leaf in self.leaves if type(leaf) is Value]
 
     def run_effect(self, data: Sequence[Any]) -> None:
-        """Call the user's function with ``data`` in place of the Arrays among its arguments."""
+        """Call the user's function; its Array arguments get the values ``data``, in their order."""
         function, known = self.of(), iter(data)
         leaves = [x.array(next(known)) if type(x) is Value else x for x in self.leaves]
         args, keywords = nest.pack_nesting(self.arguments, leaves)
@@ -69,11 +70,14 @@ class Effect:
                 function(*args, **keywords)
 
     def as_traced(self) -> None:
-        """Call the user's function with copies of the data of the traced call."""
+        """Call the user's function with copies of the values from the call that was recorded."""
         self.run_effect([value.data.copy(order="K") for value in self.noted_values])
 
     def differs(self, other: Effect) -> bool:
-        """Return True if two calls of callbacks have different functions or Python arguments."""
+        """Return True if two calls of callbacks have different functions or Python arguments.
+
+        If two recorded calls of a function differ so, the function cannot be replayed.
+        """
         if self.of() != other.of() or len(self.leaves) != len(other.leaves):
             return True
         pairs = zip(self.leaves, other.leaves, strict=True)
@@ -81,7 +85,10 @@ class Effect:
 
 
 def value_of_leaf(leaf: Any) -> Any:
-    """Return a ``Value`` (node and data in the trace) for a leaf that is an Array, else the leaf."""
+    """Return a ``Value`` (recorded node and data) for a callback's argument that is an Array.
+
+    Return other arguments unchanged.
+    """
     if not isinstance(leaf, Array):
         return leaf
     trace, data = ACTIVE.get(), current(leaf)[1]
@@ -162,7 +169,10 @@ def callback(f: Callable[..., Any]) -> Callable[..., None]:
 
 
 def unfollowed_copy(leaf: Any) -> Any:
-    """Return a new Array of the leaf's value, which no tape follows; return other leaves unchanged."""
+    """Return a new Array of the leaf's value, which no tape follows; return other leaves unchanged.
+
+    Callbacks get the result as their argument.
+    """
     if not isinstance(leaf, Array):
         return leaf
     current(leaf)

@@ -22,7 +22,7 @@ from .reach.sameness import same_data, same_value
 
 
 def state_differs(first: Call, second: Call) -> str:
-    """Return a message on a Python value that differed between two calls; "" if all were equal."""
+    """Return a message on a Python value that differed between two recorded calls, else ""."""
     try:
         first.read(second.values)
     except Changed as change:
@@ -35,7 +35,8 @@ def state_differs(first: Call, second: Call) -> str:
 def first_unequal_guard(first: Call, second: Call) -> Guard | None:
     """Return the first guard that differs between two calls, or None if all guards are equal.
 
-    Of two different guards at the same position, the guard of the second call is returned.
+    A guard is a condition on a value that the function read, for example by ``float(x)``.  Of two
+    different guards at the same position, the guard of the second call is returned.
     """
     a, b = first.trace.program.guards, second.trace.program.guards
     for before, guard in zip(a, b, strict=False):
@@ -46,7 +47,11 @@ def first_unequal_guard(first: Call, second: Call) -> Guard | None:
 
 
 def describe_difference(first: Call, second: Call) -> str:
-    """Return a text on the first difference between two calls that read equal values; "" if none."""
+    """Return a text on the first difference between two calls that read equal values; "" if none.
+
+    Such calls must have the same program (recorded NumPy calls), results and writes. A difference means
+    that the function cannot be replayed.
+    """
     return (
         programs_differ(first, second)
         or records_differ(first, second)
@@ -57,7 +62,7 @@ def describe_difference(first: Call, second: Call) -> str:
 
 
 def programs_differ(one: Call, other: Call) -> str:
-    """Return a text on the first difference between the programs of two calls; "" if they are equal."""
+    """Return a text on the first difference of the NumPy calls recorded in two calls, else ""."""
     first, second = one.trace.program, other.trace.program
     places = [{node: i for i, node in enumerate(program.nodes)} for program in (first, second)]
     for a, b in zip(first.nodes, second.nodes, strict=False):
@@ -76,12 +81,16 @@ def programs_differ(one: Call, other: Call) -> str:
 
 
 def same_constant(a: RawArray, b: RawArray) -> bool:
-    """Return True if two constants have the same bits; data on a device is copied to the host."""
+    """Return True if two constants have the same bits; data on a GPU is copied to the host."""
     return same_data(storage_of(a).host(a), storage_of(b).host(b))
 
 
 def constant_message(call: Call, node: Node) -> str:
-    """Return a message on a constant that differs between two calls, with the line that used it."""
+    """Return a message on a constant that differs between two calls, with the line that used it.
+
+    call : the recorded call of the user's function.
+    node : the constant in its program.
+    """
     line = call.trace.lines.get(node, "")
     where = f" at {line}" if line else ""
     return (
@@ -91,15 +100,15 @@ def constant_message(call: Call, node: Node) -> str:
 
 
 def records_differ(one: Call, other: Call) -> str:
-    """Return a message if a tape around the two calls recorded different ops, else ""."""
+    """Return a message if a gradient tape around two calls recorded different ops, else ""."""
     same = recorded_in(one) == recorded_in(other)
     return "" if same else "a tape around it recorded something else"
 
 
 def recorded_in(call: Call) -> Any:
-    """Return the records that a tape made in a call, as values that can be compared.
+    """Return the records that a gradient tape made in a call, in a form that ``==`` can compare.
 
-    A node is represented by its number among the nodes of the program.
+    A node (recorded NumPy call) is represented by its number among the nodes of the call.
     """
     recorded = call.recorded
     if recorded is None:
@@ -111,6 +120,7 @@ def recorded_in(call: Call) -> Any:
 def ends_differ(first: Program, second: Program, places: Sequence[Mapping[Node, int]]) -> str:
     """Return a message if the inputs, outputs or writes of two programs are different nodes, else "".
 
+    A node is an input, a constant or a recorded NumPy call.
     places : for each program, a dict from a node to its number, by which nodes are compared.
     """
     for name in ("inputs", "outputs", "writes"):
@@ -124,7 +134,7 @@ def ends_differ(first: Program, second: Program, places: Sequence[Mapping[Node, 
 
 
 def results_differ(first: Call, second: Call) -> str:
-    """Return a text on a difference between results, writes or callbacks of two calls; "" if none."""
+    """Return a text on a difference of results, written Arrays or callbacks of two calls, else ""."""
     if first.structure != second.structure:
         return "its result has another structure"
     for a, b in zip(first.origins, second.origins, strict=True):
@@ -153,7 +163,10 @@ def other_arrays(first: Call, second: Call) -> str:
 
 
 def drawing_message(call: Call) -> str:
-    """Return a message if a call may have drawn from a random generator or iterator, else ""."""
+    """Return a message if a call may have drawn from a random generator or iterator, else "".
+
+    Such a function cannot be replayed, because a replay would repeat the number that was drawn.
+    """
     if not call.drawn_path:
         return ""
     return (
@@ -163,10 +176,10 @@ def drawing_message(call: Call) -> str:
 
 
 def comparable_arguments(value: Any, places: dict[Node, int]) -> Any:
-    """Return a node's arguments, so that those of two traced calls can be compared with ``==``.
+    """Return the arguments of a recorded NumPy call in a form that can be compared with ``==``.
 
-    A node is represented by its number in ``places``, a function by its type only, another value by its
-    type and repr.
+    A node, the result of another recorded call, is represented by its number in ``places``.  A function
+    is represented by its type only, another value by its type and repr.
     """
     kind = type(value)
     if kind is Node:

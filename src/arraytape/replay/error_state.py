@@ -24,13 +24,18 @@ def run_silently(run: Callable[..., Any], *data: Any) -> Any:
     """Return ``run(*data)``, computed without NumPy's warnings.
 
     Raise Apart, so that the caller runs the user's function, if ``np.errstate`` makes NumPy raise
-    errors.
+    errors.  Replays of a function that used ``np.errstate`` in its body run so.
+    run : the function that runs the program.
+    data : its inputs.
     """
     return copy_context().run(run_in_silence, run, data)
 
 
 def run_in_silence(run: Callable[..., Any], data: Any) -> Any:
-    """Run a program without NumPy's warnings; the current context is a copy for this call."""
+    """Run a program without NumPy's warnings.
+
+    The caller has made the current context a copy, so that the user's error state stays as it is.
+    """
     silence_numpy()
     return run(*data)
 

@@ -43,7 +43,7 @@ SPELLED = {  # name of a NumPy ufunc -> its name in the array API standard
 
 
 class Over(Standard):
-    """The functions on bare arrays that programs call, computed by another array API namespace.
+    """The raw functions that recorded programs call, computed by another array API namespace.
 
     base : that namespace.
     kept : id of a NumPy array of the program -> the array in the namespace.
@@ -151,7 +151,7 @@ for _name in ("expm1", "floor_divide", "sign", "tanh"):
 
 
 class Export:
-    """The program of a function, for other array libraries.
+    """The program of a function (its recorded NumPy calls), to be run by other array libraries.
 
     names : the names of the function's arguments.
     ops : the names of the program's calls.
@@ -179,7 +179,10 @@ class Export:
         return [node.op for node in self.program.nodes if node.is_call]
 
     def array_path(self, call: Call, place: int) -> str:
-        """Return the path of the Array that is input number ``place``, such as "w" or "model.weight"."""
+        """Return the path of the Array that is input number ``place``, such as "w" or "model.weight".
+
+        call : the recorded call of the function.
+        """
         if place >= len(call.arrays):
             known = [id(x) for x in call.reached]
             found = id(call.lifter.handles[place])
@@ -254,8 +257,10 @@ class Export:
         values: Mapping[int, Any],
         leaves: Sequence[Any],
     ) -> Any:
-        """Return the leaf of the result that ``origin`` describes; if it is a view, return its root.
+        """Return one leaf (Array or other value) of the function's result.
 
+        If the leaf is a view, return the value of the Array that it shows.
+        origin : the description of where the leaf comes from.
         outputs : the outputs of the program.
         values : number of an input -> its value after the program.
         leaves : the leaves of the arguments.
@@ -267,7 +272,10 @@ class Export:
         return leaves[origin.argument] if origin.argument >= 0 else origin.value
 
     def check_guard(self, over: Over, guard: Guard, value: RawArray) -> None:
-        """Raise RuntimeError if ``value``, computed by another namespace, does not satisfy a guard."""
+        """Raise RuntimeError if ``value``, computed by another namespace, does not satisfy a guard.
+
+        A guard is a condition on a value that the function read, for example by ``float(x)``.
+        """
         if not guard_holds(over, guard, value):
             what = "met a NaN" if guard.kind == "no NaN" else "gave another value"
             raise RuntimeError(
@@ -276,10 +284,10 @@ class Export:
             )
 
     def compute_node(self, over: Over, node: Node, known: dict[Node, Any]) -> Any:
-        """Return the value of a node, computed by the namespace ``over`` from earlier nodes' values.
+        """Make a recorded call in another namespace, ``over``, and return the result.
 
-        known : node -> value.  Raise NotImplementedError if the namespace lacks the function or refuses
-            the arguments.
+        known : node (earlier call, input or constant) -> its value.  Raise NotImplementedError if the
+            namespace lacks the function or refuses the arguments.
         """
         if node.op == CONSTANT:  # copied, because a result may share memory with the constant
             return over.base.asarray(over.argument(node.value), copy=True)
@@ -331,7 +339,7 @@ class Export:
         return [over.base.astype(args[0], over.dtype(into)), *args[1:]]
 
     def source_line(self, node: Node) -> str:
-        """Return the user's line of a call outside arraytape, as an addition to a message; else ""."""
+        """Return the user's line of a recorded call outside arraytape, for a message; else ""."""
         line = self.lines.get(node.op, "")
         return f", called at {line}" if line else ""
 
@@ -357,6 +365,7 @@ def in_dtype_of(over: Over, node: Node, value: Any, own: Any) -> Any:
     node : the call.
     value : the operand in the namespace.
     own : the operand in the program, a node or a list.
+    over : the namespace.
     """
     if type(own) in (list, tuple):
         parts = zip(value, own, strict=True)
@@ -373,6 +382,7 @@ def promote_operands(over: Over, node: Node, args: list[Any]) -> list[Any]:
     The standard does not define calls on mixed kinds, such as an integer and a float array.
     node : the call.
     args : its operands in the namespace.
+    over : the namespace.
     """
     if type(node.args[0]) in (list, tuple):
         return [in_dtype_of(over, node, args[0], node.args[0]), *args[1:]]
@@ -395,7 +405,11 @@ def promote_operands(over: Over, node: Node, args: list[Any]) -> list[Any]:
 
 
 def guard_holds(over: Over, guard: Guard, value: RawArray) -> bool:
-    """Return True if ``value``, an array of the namespace, satisfies the guard."""
+    """Return True if ``value``, an array of the namespace, satisfies a condition of the program.
+
+    Such a guard requires a value, a shape, or that no element is NaN.
+    over : the namespace.
+    """
     if guard.kind == "shape":
         return bool(tuple(value.shape) == guard.expected)
     if guard.kind == "value":

@@ -64,9 +64,10 @@ TOO_MANY = f"it was called with more than {SIGNATURES} signatures. Pass what var
 
 
 class Entry:
-    """The state of one signature: its traced calls, its plans, or why its calls run eagerly.
+    """The state of the calls of an ``xp.function`` with one signature (layouts of arguments).
 
-    pending : traced calls that no later call has equalled yet.
+    pending : traced calls (their NumPy calls were recorded) that have not been equalled by a later call
+        yet.
     plans : the ``Plan`` objects (generated code), the newest first.
     eager : the reason why calls run the function itself, or "".
     spoiled : the reason why the last traced call could not be replayed, or "".
@@ -160,7 +161,8 @@ class Function(Generic[P, R]):
     def explain(self) -> str:
         """Return a line for each program, which says whether machine code or NumPy runs it, and why.
 
-        Without a program, return the reason why the function itself runs.
+        Without a program, return the reason why the function itself runs.  A program has the NumPy calls
+        that were recorded in calls of the function.
         """
         plans = self.plans()
         if not plans:
@@ -173,7 +175,10 @@ class Function(Generic[P, R]):
         return f"{self.name}{plan.signature}: {'; backward pass: '.join(runs)}"
 
     def last_plan(self) -> Plan | None:
-        """Return the plan that the public attributes describe: the one used last, else the newest."""
+        """Return the plan (code that replaces the function) used last, else the newest one.
+
+        The public attributes, such as ``source``, describe this plan.
+        """
         return self.recent or self.recent_taped or next(iter(self.plans()), None)
 
     def plans(self) -> list[Plan]:
@@ -237,7 +242,8 @@ class Function(Generic[P, R]):
     ) -> ArgumentBinding | None:
         """Return a new ``ArgumentBinding`` for calls with as many arguments and these keywords.
 
-        It is kept in ``bindings``.  Return None if the function does not accept the arguments.
+        It maps the arguments to parameters, and is kept in ``bindings``.  Return None if the function
+        does not accept the arguments.
         """
         try:
             binding = ArgumentBinding(self.signature, len(args), keywords)
@@ -251,8 +257,10 @@ class Function(Generic[P, R]):
     ) -> Any:
         """Return the result of the call ``given``, which the most recently used plan did not replay.
 
-        The other plans of the call's signature are tried.  If no plan fits, the call is traced or runs
-        the function itself.
+        A plan is generated code that replaces the function.  The other plans for arguments of the same
+        layouts are tried.  If no plan fits, the call is recorded for a new plan, or runs the function
+        itself.
+        given : the arguments of the call.
         tried : the most recently used plan, or None.
         why : the exception that ``tried`` raised, or None.
         """
@@ -280,7 +288,10 @@ class Function(Generic[P, R]):
         return self.trace_alone(entry, given)
 
     def entry_of(self, given: CallArguments) -> Entry | None:
-        """Return the entry of the call's signature, or None if there are too many signatures."""
+        """Return the entry (recorded calls and plans) for the layouts and values of these arguments.
+
+        Return None if the function was called with too many different layouts and values.
+        """
         enter_device_data()
         key = signature_of(given.binding, given.values, self.object_freed), under_tape(given.values)
         entry = self.entries.get(key)
@@ -293,6 +304,8 @@ class Function(Generic[P, R]):
 
         Errors that plans raise before they write to an Array are added to ``failed``.  A later error is
         raised.
+        values : the arguments, in the order of the parameters.
+        plans : the plans to try, in order.
         """
         for plan in plans:
             try:
@@ -329,7 +342,12 @@ class Function(Generic[P, R]):
 
     # --- traced calls and plans -------------------------------------------------------------------
     def trace_alone(self, entry: Entry, given: CallArguments) -> Any:
-        """Trace a call; run the function itself if another thread traces or ``limit`` plans exist."""
+        """Trace a call: run the function and record its NumPy calls for later replays.
+
+        Run the function without recording if another thread traces, or if ``limit`` plans exist.
+        entry : the recorded calls and plans for these arguments' layouts.
+        given : the arguments of the call.
+        """
         if len(entry.plans) >= self.limit:
             return self.call_eagerly(
                 f"it has {self.limit} programs already", given.args, given.keywords
@@ -346,12 +364,20 @@ class Function(Generic[P, R]):
         return self.call_eagerly("another thread was tracing it", given.args, given.keywords)
 
     def end_trace(self, me: object) -> None:
-        """Allow other threads to trace, if the call with the token ``me`` is the one that traces now."""
+        """Allow other threads to trace, if the call with the token ``me`` traces now.
+
+        To trace is to record the NumPy calls of the function, which one thread may do at a time.
+        """
         if self.tracer.get(getpid()) is me:
             self.tracer.pop(getpid(), None)
 
     def trace(self, entry: Entry, given: CallArguments) -> Any:
-        """Run the function and trace its computations; make a plan if an earlier trace was equal."""
+        """Run the function and record its NumPy calls; make a plan if an earlier recording was equal.
+
+        A plan is generated code that replaces the function in later calls.
+        entry : the recorded calls and plans for these arguments' layouts.
+        given : the arguments of the call.
+        """
         try:
             call = Call(self.eager, given.binding.names, given.values, tape_here(), entry.found)
         except Exception as error:
@@ -372,10 +398,11 @@ class Function(Generic[P, R]):
         return result
 
     def note_spoiled(self, entry: Entry, why: str) -> None:
-        """Count a traced call that cannot be replayed, for the reason ``why``.
+        """Count a recorded call that cannot be replayed, for the reason ``why``.
 
-        The second such call in a row ends the tracing.  The first does not, because a first call may do
-        things that later calls do not do, such as make Variables or fill a cache.
+        The second such call in a row ends the recording: later calls run the function itself.  The first
+        does not, because a first call may do things that later calls do not do, such as make Variables
+        or fill a cache.
         """
         chance = "another thread" in why  # the next call may be traced without a disturbance
         if (entry.spoiled and not chance) or entry.misses >= self.limit:
@@ -384,10 +411,11 @@ class Function(Generic[P, R]):
         self.count_reason(why)
 
     def compare(self, entry: Entry, call: Call) -> None:
-        """Compare a traced call with the pending calls of its signature.
+        """Compare a recorded call with earlier ones that wait for an equal call ("pending").
 
-        If the call equals a pending call, make a plan.  If the values that both calls read are equal but
-        the programs differ, replay no calls of the signature.  Otherwise, keep the call as pending.
+        If it equals a pending call, make a plan: generated code that replaces the function.  If the
+        values that both calls read are equal but their NumPy calls differ, replay no calls with such
+        arguments.  Otherwise, keep the call as pending.
         """
         apart = "its calls differ", ""
         if call.found_new_state:
@@ -434,16 +462,18 @@ class Function(Generic[P, R]):
             self.give_up(entry, f"{what} in each of {entry.misses} calls{advice}")
 
     def remember(self, plan: Plan) -> None:
-        """Make the next call try this plan, generated code that replaces the function, first."""
+        """Make the next call try this plan (code that replaces the function) first."""
         if plan.taped is None:
             self.recent = plan
         else:
             self.recent_taped = plan
 
     def give_up(self, entry: Entry, why: str) -> None:
-        """Make later calls of a signature run the function itself, for the reason ``why``.
+        """Make later calls with arguments of these layouts run the function itself.
 
         Issue a warning or, if ``strict``, raise RuntimeError.  Under a tape, do neither.
+        entry : the state of such calls.
+        why : the reason.
         """
         entry.eager = why
         entry.pending.clear()
@@ -461,9 +491,10 @@ class Function(Generic[P, R]):
     # --- signatures of objects that no longer exist -----------------------------------------------
     @property
     def object_freed(self) -> Callable[[], None]:
-        """Return a callback for weak references to arguments, which calls ``drop_dead_entries``.
+        """Return a callback that removes what is stored for an argument object that was freed.
 
-        The callback refers to this Function weakly, so that signatures do not keep it alive.
+        Weak references to arguments get it.  It refers to this Function weakly, so that stored
+        signatures do not keep the Function alive.
         """
         drop_weakly = self.drop_weakly
 
@@ -475,14 +506,14 @@ class Function(Generic[P, R]):
         return gone
 
     def drop_dead_entries(self) -> None:
-        """Remove the entries of signatures with an argument object that no longer exists."""
+        """Remove what is stored for calls with an argument object that no longer exists."""
         for key, entry in [*self.entries.items()]:
             if is_dead(key):
                 self.entries.pop(key, None)
                 self.drop_plans(entry)
 
     def drop_plans(self, entry: Entry) -> None:
-        """Remove the plans of an entry, but keep the count of their replays."""
+        """Remove an entry's plans (code that replaces the function), but keep the count of replays."""
         self.gone_plans += sum(plan.replayed for plan in entry.plans)
         if self.recent in entry.plans:
             self.recent = None
@@ -494,7 +525,8 @@ class Function(Generic[P, R]):
 def under_tape(values: Sequence[Any]) -> tuple[bool, tuple[bool, ...]] | None:
     """Return the properties of the tape around a call that change the program; None without a tape.
 
-    They are whether the tape watches Variables, and which Array arguments it follows.
+    values : the arguments of the call.  The properties are whether the tape watches Variables, and which
+        Array arguments it follows.
     """
     tape = tape_here() if ops_may_be_recorded() else None
     if tape is None:
@@ -503,16 +535,17 @@ def under_tape(values: Sequence[Any]) -> tuple[bool, tuple[bool, ...]] | None:
 
 
 def followed_alike(one: Call, other: Call) -> bool:
-    """Return True if the tapes around two calls follow the same inputs, or no tape is around them."""
+    """Return True if the gradient tapes around two calls follow the same inputs, or there are none."""
     if one.recorded is None or other.recorded is None:
         return one.recorded is other.recorded
     return one.recorded.pattern == other.recorded.pattern
 
 
 def unequal_reads(before: Call, call: Call) -> tuple[str, str]:
-    """Return a message on a value that both calls read and that differed, and advice to the user.
+    """Return a message on a value that differed in two recorded calls, and advice to the user.
 
-    Return ("", "") if all values that both calls read were equal.  Only then must the programs be equal.
+    Such a value is read from Python state or from an Array, for example by ``float(x)``.  Return ("",
+    "") if all were equal.  Only then must the recorded NumPy calls be equal.
     """
     state = state_differs(before, call)
     if state:
@@ -522,7 +555,7 @@ def unequal_reads(before: Call, call: Call) -> tuple[str, str]:
 
 
 def is_dead(key: Any) -> bool:
-    """Return True if a signature refers to an object that no longer exists."""
+    """Return True if a signature (the key of a call's arguments) refers to a freed object."""
     if type(key) is tuple:
         return any(map(is_dead, key))
     return type(key) is Identity and key.of() is None
@@ -568,7 +601,7 @@ class BoundFunction:
 
 
 def failure_text(why: Exception) -> str:
-    """Return why a plan failed with the exception ``why``, as text for ``reasons``."""
+    """Return why a replay failed with the exception ``why``, as text for ``Function.reasons``."""
     if isinstance(why, GuardFailed):
         return f"{why.guard.line} gave another value"
     if isinstance(why, Changed):

@@ -42,7 +42,8 @@ MISFIT = object()  # the result of ``replay`` for arguments of another kind than
 class NotCommitted(Exception):
     """The error that ends a replay if a write to an Array raises, or a callback.
 
-    Other writes may have been made already, so the call must not be run again by another plan.
+    Other writes may have been made already, so the call must not be run again by another plan (code that
+    replaces the function).
     seen : the exception, which ``Function.__call__`` raises.
     """
 
@@ -52,10 +53,10 @@ class NotCommitted(Exception):
 
 
 class PlanText:
-    """A writer of the Python source of the function ``replay``.
+    """A writer of the Python source of ``replay``, the code that runs in place of the user's function.
 
-    run : the function that computes the program.
-    taped : the ``Taped`` that runs the program under a tape, or None.
+    run : the function that computes the program (the recorded NumPy calls).
+    taped : the ``Taped`` that runs the program under a gradient tape, or None.
     lines : the lines of the source.
     more : the source of a helper function, or "".
     scope : the globals of the generated functions.
@@ -98,7 +99,10 @@ class PlanText:
         return defined_function(text, file, "replay", self.scope)
 
     def result_of_leaves(self) -> Callable[[Any], Any]:
-        """Return a function that makes the result, a nesting, from a list of its leaves, for exports."""
+        """Return a function that makes the result, a nesting, from a list of the values in it.
+
+        Other array libraries run the program so.
+        """
         leaves = iter([f"leaves[{i}]" for i in range(len(self.call.origins))])
         text = f"lambda leaves: {self.rebuilt(self.call.result, leaves, {})}"
         return eval(text, self.scope)  # type: ignore[no-any-return]
@@ -111,7 +115,11 @@ class PlanText:
 
     # --- comparison of arguments ------------------------------------------------------------------
     def write_arguments(self, call: Call) -> None:
-        """Write the comparison of the arguments with those of the traced call."""
+        """Write the lines that compare the arguments with those of the recorded call.
+
+        The generated code runs in place of the function only if they agree.
+        call : the recorded call.
+        """
         surroundings = self.add_global(ambient_settings())
         self.lines.append(f"if AMBIENT and ambient_settings() != {surroundings}: return MISFIT")
         leaves = [*argument_leaves(call.values)]
@@ -144,12 +152,13 @@ class PlanText:
         return "Array" if type(x) is Array else self.add_global(type(x))
 
     def write_layout(self, name: str, x: Array, otherwise: str) -> None:
-        """Write the lines that give the data of an Array a name, and compare the data's layout.
+        """Write the lines that name an Array's data, and compare shape, dtype and strides.
 
         Data that was compared in the last call is not compared again, except for memory that other code
         shares, because that code may change the layout.
         name : the Array's name in the generated code.
         otherwise : the statement that the generated code runs if the layout differs.
+        x : the Array in the recorded call.
         """
         data, state = x._data, x._state & SCALAR
         number = len(self.handles)
@@ -171,10 +180,10 @@ class PlanText:
         self.handles.append(name)
 
     def other_kind(self, name: str, data: RawArray) -> str:
-        """Return the condition that data is of another type, or on another device, than in the trace.
+        """Return code for the condition that data has another type or device than in the recorded call.
 
         name : the name of the data in the generated code.
-        data : the data in the trace.
+        data : the data in the recorded call.
         """
         if type(data) is np.ndarray:
             return f"type({name}) is not ndarray"
@@ -183,9 +192,10 @@ class PlanText:
 
     # --- comparison of state and memory that are no arguments -------------------------------------
     def write_state(self, call: Call) -> None:
-        """Write the lines that call ``read`` to compare the Python state.
+        """Write the lines that compare the Python state, such as globals, with the recorded call's.
 
-        They also assign a name to each Array that the call used and that is no argument.
+        The function ``read`` compares them.  The lines also assign a name to each Array that the call
+        used and that is no argument.
         """
         self.lines.append("state = read(values)")
         paths = {id(x): i for i, x in enumerate(call.reached)}
@@ -208,11 +218,11 @@ class PlanText:
                 self.lines.append(f"if state[{i}] is not {self.add_global(x)}: changed({path!r})")
 
     def write_apart(self, call: Call) -> None:
-        """Write the check that no two input Arrays of the program are the same, or share memory.
+        """Write the check that no two Arrays that the call uses are the same, or share memory.
 
         A replay skips the check if each Array still has the data of the last replay.  ``known[0]`` is a
         tuple of weak references to that data.  It is replaced as a whole, because several threads may
-        run the plan.
+        run this code.
         """
         names = self.handles
         if not names:
@@ -231,10 +241,10 @@ class PlanText:
         ]
 
     def write_foreign(self, call: Call) -> None:
-        """Write the comparison of users' ndarrays with the copies of them that the program uses.
+        """Write the lines that compare users' ndarrays with the copies made when the call was recorded.
 
-        The ndarrays that the program does not use are compared, too, because other constants may have
-        been computed from them.
+        The program uses the copies as constants.  The ndarrays that it does not use are compared, too,
+        because other constants may have been computed from them.
         """
         for data, copy in {
             id(data): (data, copy) for data, copy in call.trace.users_arrays
@@ -245,7 +255,10 @@ class PlanText:
 
     # --- the program and its results --------------------------------------------------------------
     def write_execution(self, call: Call) -> None:
-        """Write the lines that run the program, wrap outputs, write to Arrays and return the result."""
+        """Write the lines that run the program, wrap outputs, write to Arrays and return the result.
+
+        call : the recorded call, with the program.
+        """
         for i in call.writes:  # an argument of the same layout may be a read-only view
             if self.handles[i].startswith("x"):
                 data = call.lifter.handles[i]._data
@@ -279,7 +292,10 @@ class PlanText:
         self.lines.append(f"return {result}")
 
     def write_run(self) -> None:
-        """Write the lines that run the program on the Arrays' data; under a tape, call ``taped``."""
+        """Write the lines that run the program on the Arrays' data.
+
+        Under a tape, they call ``taped``, which also adds a record to the tape.
+        """
         if self.taped is None:
             data = "".join(f"d{i}, " for i in range(len(self.handles)))
             quiet = self.call.trace.quiet
@@ -295,14 +311,17 @@ class PlanText:
         ]
 
     def write_effects(self, call: Call, place: int) -> None:
-        """Write the calls of callbacks.  Their values are the outputs from number ``place`` on."""
+        """Write the calls of callbacks, whose values are the outputs from number ``place`` on."""
         for effect in call.trace.effects:
             end = place + len(effect.noted_values)
             self.lines.append(f"call({self.add_global(effect)}, outputs[{place}:{end}])")
             place = end
 
     def result_leaf(self, origin: LeafOrigin) -> str:
-        """Return generated code that reads a leaf of the result, which ``origin`` describes."""
+        """Return generated code that reads one Array or value of the function's result.
+
+        origin : the description of where it comes from, such as an output of the program.
+        """
         if origin.view >= 0:
             return f"part{origin.view}"
         if origin.output >= 0:
@@ -314,8 +333,9 @@ class PlanText:
         return self.add_global(origin.value)
 
     def rebuilt(self, structure: Any, names: Iterator[str], same: Mapping[int, int]) -> str:
-        """Return an expression that builds a nesting like ``structure``, with ``names`` as the leaves.
+        """Return an expression that builds the function's result from ``names``, its leaves.
 
+        structure : the types of the result's lists, tuples and dicts.
         same : id of a container -> number of the argument that is this container.  The expression for
             such a container is the argument itself.
         """
@@ -349,14 +369,14 @@ class PlanText:
 def dead_reference() -> None:
     """Return None, like a weak reference whose object no longer exists.
 
-    It stands for the data of the last replay before the first one.
+    Before the first replay, it stands for the data of the last one.
     """
 
 
 def commit_all(
     handles: Sequence[Array], values: Sequence[RawArray], ids: Sequence[int] | None = None
 ) -> None:
-    """Write new values to Arrays; raise NotCommitted if a write raises.
+    """Write the new values of a replay to Arrays; raise NotCommitted if a write raises.
 
     ids : the ids that a tape around the call follows for the values, or None without a tape.
     """
@@ -368,21 +388,27 @@ def commit_all(
 
 
 def view_of(x: Array, path: Path) -> Array:
-    """Return the view of x that the steps of ``path`` (indexing, reshape, ...) lead to."""
+    """Return the view of x that the steps of ``path`` (indexing, reshape, ...) lead to.
+
+    A result that is a view is made so.
+    """
     _, data = current(x)
     return make_view(x, walk_path(data, path, numpy_namespace), path, data)
 
 
 def view_on_storage(x: Array, path: Path) -> Array:
-    """Return the view of x to which ``path`` leads, as ``view_of`` does, for data of any storage."""
+    """Return the view of x that the steps of ``path`` lead to, for data of any storage.
+
+    An example of another storage is CuPy, whose data is on a GPU.
+    """
     _, data = current(x)
     return make_view(x, walk_path(data, path, storage_of(data).xp), path, data)
 
 
 def commit_new(handles: Sequence[Array], values: Sequence[RawArray]) -> None:
-    """Write new values to Arrays, as ``commit_all``, but give data on a device to Variables uncopied.
+    """Write the new values of a replay to Arrays; a Variable takes data on a device without a copy.
 
-    No other object uses the data of the values.
+    No other object uses the data of the values.  Raise NotCommitted if a write raises.
     """
     try:
         for x, value in zip(handles, values, strict=True):
@@ -397,7 +423,10 @@ def commit_new(handles: Sequence[Array], values: Sequence[RawArray]) -> None:
 
 
 def call_back(effect: Effect, data: Sequence[RawArray]) -> None:
-    """Call a callback with its values; raise NotCommitted if it raises."""
+    """Call a callback with its values; raise NotCommitted if it raises.
+
+    The values ``data`` take the place of Arrays among the arguments.
+    """
     try:
         effect.run_effect(data)
     except Exception as error:

@@ -42,7 +42,7 @@ def defined_function(
 
 
 class Node:
-    """One value of a program: the result of a call, an input or a constant.
+    """One value of a program (recorded NumPy calls): the result of a call, an input or a constant.
 
     op : the name of the called function, "input", or "constant".
     call : the function, which takes raw data.
@@ -92,8 +92,9 @@ class Node:
 
 
 class Guard(NamedTuple):
-    """A condition on the value of a node; if it does not hold, the program cannot replace the call.
+    """A condition on a value of a program, which each replay (run of the program) checks.
 
+    If it does not hold, the program cannot replace the call.
     kind : "value", "shape" or "no NaN".
     expected : the bytes of the value for "value", the shape for "shape", else None.
     line : the expression and source line at which the function read the value.
@@ -114,7 +115,10 @@ class Guard(NamedTuple):
 
 
 class GuardFailed(Exception):
-    """The error that ends a replay if a condition (``guard``) does not hold."""
+    """The error that ends a replay if a condition (``guard``) does not hold.
+
+    The caller then tries another program, or runs the user's function.
+    """
 
     def __init__(self, guard: Guard) -> None:
         super().__init__(guard)
@@ -123,11 +127,11 @@ class GuardFailed(Exception):
 
 @dataclass(eq=False)
 class Program:
-    """A graph of calls in their order, with guards and results.
+    """The recorded NumPy calls of a user's function, as a graph in their order.
 
-    inputs : the nodes for the data of the lifted Arrays, which the caller passes.
+    inputs : the nodes for the data of the Arrays that the function used, which the caller passes.
     nodes : all nodes, each after its operands; they include inputs and constants.
-    guards : the conditions on nodes.
+    guards : the conditions on nodes, without which the program is wrong.
     outputs : the nodes of values in the function's result, then of values for callbacks.
     writes : the nodes of the new values of Arrays that the function writes to, in the order of these
         Arrays among the inputs.
@@ -140,7 +144,7 @@ class Program:
     writes: list[Node] = field(default_factory=list)
 
     def roots(self) -> Iterator[Node]:
-        """Yield the nodes whose values are used outside of calls: outputs, writes, guarded nodes."""
+        """Yield the nodes whose values are used outside of calls: results and checked values."""
         yield from self.outputs
         yield from self.writes
         yield from (guard.node for guard in self.guards)
@@ -164,8 +168,9 @@ class Program:
         return found
 
     def renamed(self, of: Mapping[Node, Node], nodes: Iterable[Node]) -> Program:
-        """Return a Program of the new ``nodes``, with this Program's inputs, guards and results.
+        """Return a Program of the new ``nodes``, with this Program's inputs, results and guards.
 
+        A pass that makes new nodes returns its result so.
         of : old node -> the new node that replaces it in inputs, guards, outputs and writes.
         """
         return Program(
@@ -179,7 +184,8 @@ class Program:
     def run(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Return the outputs and writes for these input values, computed call by call.
 
-        Passes and tests compare with it.  Raise GuardFailed at the first guard that does not hold.
+        The generated code of a program must give the same results.  Raise GuardFailed at the first guard
+        (condition on a value) that does not hold.
         """
 
         def look(guard: Guard, value: Any) -> None:
@@ -197,7 +203,8 @@ class Program:
         """Return the values of ``outputs`` and of ``writes``, two lists, for the values of the inputs.
 
         result : a function of a node and a dict of earlier nodes' values; it returns the node's value.
-        look : a function that is called with each guard and the value of its node.
+        look : a function that is called with each guard (condition on a value) and the value of its
+            node.
         """
         known: dict[Node, Any] = dict(zip(self.inputs, values, strict=True))
         guards: dict[Node, list[Guard]] = {}
@@ -215,6 +222,7 @@ def result_of(node: Node, known: dict[Node, Any]) -> Any:
     """Return the value of a constant or call; a NumPy scalar is returned as an array of shape ().
 
     known : the values of the node's operands.
+    node : a constant or recorded call.
     """
     if node.op == CONSTANT:
         return node.value
@@ -225,12 +233,15 @@ def result_of(node: Node, known: dict[Node, Any]) -> Any:
 
 
 def replaced(value: Any, of_node: Callable[[Node], Any]) -> Any:
-    """Return the arguments of a call with ``of_node(node)`` in place of each node, also nested ones."""
+    """Return the arguments of a call with ``of_node(node)`` in place of each node, also nested ones.
+
+    Nodes are values of a program: results of other calls, inputs or constants.
+    """
     return mapped_leaves(value, lambda x: of_node(x) if type(x) is Node else x)
 
 
 def mapped_leaves(value: Any, of_leaf: Callable[[Any], Any]) -> Any:
-    """Return a nesting of tuples, lists and dicts with ``of_leaf(x)`` in place of each leaf x."""
+    """Return a nesting of tuples, lists and dicts with ``of_leaf(x)`` in place of each x within."""
     kind = type(value)
     if kind is tuple or kind is list:
         return kind([mapped_leaves(part, of_leaf) for part in value])
@@ -240,7 +251,10 @@ def mapped_leaves(value: Any, of_leaf: Callable[[Any], Any]) -> Any:
 
 
 def nodes_in(value: Any) -> Iterator[Node]:
-    """Yield the nodes in a nesting of arguments, each as often as it occurs."""
+    """Yield the nodes in a nesting of arguments, each as often as it occurs.
+
+    Nodes are values of a program: results of other calls, inputs or constants.
+    """
     kind = type(value)
     if kind is Node:
         yield value
@@ -263,7 +277,7 @@ def operands(node: Node) -> tuple[Node, ...]:
 def key_of(value: Any, of_node: Callable[[Node], Any] = id) -> Any:
     """Return a hashable key of a call's arguments, to find calls that compute the same.
 
-    of_node : the key of a node.  Other values are compared by type and repr.
+    of_node : a function that returns the key of a node.  Other values are compared by type and repr.
     """
     kind = type(value)
     if kind is Node:
@@ -279,7 +293,10 @@ def key_of(value: Any, of_node: Callable[[Node], Any] = id) -> Any:
 
 @state_facts(continuous=True, promotes="first", range=hull)
 def put(x: Any, key: Index, value: RawOperand) -> Any:
-    """Return a copy of x, in the same memory order, to which ``x[key] = value`` was applied."""
+    """Return a copy of x, in the same memory order, to which ``x[key] = value`` was applied.
+
+    Programs call it where the user's function writes in place, so that no call changes data.
+    """
     changed = x.copy(order="K")
     changed[key] = value
     return changed

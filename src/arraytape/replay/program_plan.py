@@ -38,11 +38,11 @@ NUMBERED = re.compile(r"[a-z]\d")  # names such as x0 or v12, which programs use
 
 
 class TraceInfo(NamedTuple):
-    """The description of one program, for ``Function.traces``.
+    """The description of one program (recorded NumPy calls), for users: ``Function.traces``.
 
     signature : the parameters, each with its type.
     ops : the number of NumPy calls in the traced program, and the number that remain after all passes.
-    guards : the kind and source line of each guard.
+    guards : the kind and source line of each guard (a condition on a value that the function read).
     replayed : the number of replays.
     memory : the bytes that the program keeps between calls, once for each thread that runs it at the
         same time.
@@ -56,7 +56,7 @@ class TraceInfo(NamedTuple):
 
 
 class Plan:
-    """The code that replaces a function in calls like the traced ``call``.
+    """The code that replaces a function in calls like ``call``, whose NumPy calls were recorded.
 
     name : the name of the user's function.
     blocks : whether passes are used that may change the last bits of results: ``rounded`` (for values on
@@ -64,8 +64,8 @@ class Plan:
     compile : the option of ``xp.function``.
 
     replay : a function that maps the arguments, in the order of the parameters, to the result.  It
-        returns MISFIT for arguments of another kind.  If state or a guard differs, it raises Changed,
-        Apart, GuardFailed or an error of NumPy, before anything was written.
+        returns MISFIT for arguments of another kind.  If Python state or a value that the function read
+        differs, it raises Changed, Apart, GuardFailed or an error of NumPy, before anything was written.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Plan:
 
     @property
     def executables(self) -> Sequence[Executable | DeviceProgram]:
-        """Return the programs that may run as machine code: under a tape, also the pullback's."""
+        """Return the programs that may run as machine code; under a tape, also the backward pass's."""
         pulled = self.taped.pulled if self.taped is not None else None
         if pulled is not None:
             return pulled.executables
@@ -118,13 +118,13 @@ class Plan:
 
     @property
     def text_of_program(self) -> str:
-        """Return the Python source of the program; under a tape, also that of its pullback."""
+        """Return the Python source of the program; under a tape, also that of its backward pass."""
         pulled = self.taped.pulled if self.taped is not None else None
         return self.source.text if pulled is None else pulled.text
 
 
 class DevicePlan(Plan):
-    """A plan whose program runs on a device, and some calls of it on the host.
+    """Code that replaces a function whose recorded calls run on a GPU, some of them on the host.
 
     Raise NotOnDevice if the part on the device needs data of the host.
     """
@@ -159,7 +159,10 @@ class DevicePlan(Plan):
 
 
 def own_name(name: str, program: Program) -> str:
-    """Return ``name``, with ``_`` or ``f_`` added if the generated code uses it for another object."""
+    """Return ``name``, with ``_`` or ``f_`` added if the generated code uses it for another object.
+
+    name : the name of the user's function.
+    """
     if NUMBERED.match(name):
         return f"f_{name}"
     taken = {"failed", "guards", "idle", "memory", *dir(np), *(node.op for node in program.nodes)}
@@ -167,7 +170,10 @@ def own_name(name: str, program: Program) -> str:
 
 
 def arguments_text(call: Call) -> str:
-    """Return the names and types of the arguments as text, for ``TraceInfo.signature``."""
+    """Return the names and types of the arguments as text, for users: ``TraceInfo.signature``.
+
+    call : the recorded call.
+    """
     parts = []
     for name, value in zip(call.names, call.values, strict=True):
         if isinstance(value, Array):

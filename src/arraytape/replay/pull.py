@@ -22,13 +22,14 @@ from .text.program_source import Source
 
 
 class ProgramWithPullback:
-    """The forward program of a function, which also returns values for the pullback, and the pullback.
+    """The forward program of a function and its pullback, the program of the backward pass.
 
+    The forward program also returns values that the pullback needs.
     program : the traced program of the function.
     joint : the program and its backward pass; its inputs are those of the program, followed by the
         cotangents of results.
     parts : for each input, the node of its cotangent, or None.
-    given : for each result, whether it has a cotangent; kept as ``has_cotangent``.
+    given : for each result, whether it had a cotangent in the recorded pass; kept as ``has_cotangent``.
     saved : the nodes whose values are passed from the forward program to the pullback.
     text : the source of both functions.
     """
@@ -80,11 +81,11 @@ class ProgramWithPullback:
                 made.start(partial(self.runs.__setitem__, i))
 
     def run(self, *data: Any) -> Any:
-        """Run the forward program; return its outputs and writes."""
+        """Run the forward program; return its outputs and the new values of written Arrays."""
         return self.runs[0](*data)
 
     def forward_outputs(self, run: Callable[..., Any], data: Sequence[Any]) -> Any:
-        """Run the forward program; return outputs, writes and the values that the pullback needs.
+        """Run the forward program; return outputs, writes and the values for the backward pass.
 
         run : ``ProgramWithPullback.run``, which the caller may have wrapped.
         data : the inputs.
@@ -93,7 +94,7 @@ class ProgramWithPullback:
         return outputs, writes, [outputs[place] for place in self.places]
 
     def run_pullback(self, data: Sequence[Any], saved: Sequence[Any], seeds: Sequence[Any]) -> Any:
-        """Run the pullback; return a list with a cotangent or None for each input.
+        """Run the pullback (the backward pass); return a cotangent or None for each input.
 
         If the shapes or dtypes of ``seeds`` differ from the traced ones, return None.
         data : the inputs.
@@ -111,7 +112,10 @@ class ProgramWithPullback:
 
 
 def dependent_nodes(program: Program, nodes: Sequence[Node]) -> set[Node]:
-    """Return the nodes in ``nodes``, and all nodes that are computed from them."""
+    """Return the nodes in ``nodes``, and all nodes that are computed from them.
+
+    For the cotangents, these are the nodes of the backward pass.
+    """
     found = {*nodes}
     for node in program.nodes:
         if not found.isdisjoint(operands(node)):
@@ -120,9 +124,10 @@ def dependent_nodes(program: Program, nodes: Sequence[Node]) -> set[Node]:
 
 
 def nodes_to_save(back: Program, front: set[Node]) -> list[Node]:
-    """Return the nodes of the forward program whose values must be saved for the pullback ``back``.
+    """Return the nodes of the forward program whose values the pullback ``back`` reads.
 
-    A view is not saved, because the pullback can make it again from its operand.
+    They must be saved until the backward pass.  A view is not saved, because the pullback can make it
+    again from its operand.
     front : the nodes of the forward program.
     """
     asked, saved = {*back.roots()}, []
@@ -143,11 +148,13 @@ def nodes_to_save(back: Program, front: set[Node]) -> list[Node]:
 def standalone_pullback(
     back: Program, saved: Sequence[Node], inputs: Sequence[Node]
 ) -> tuple[Program, list[int]]:
-    """Return a program that runs the pullback alone, and a list of the input numbers that it reads.
+    """Return a program for the pullback (backward pass) alone, and the numbers of the inputs it reads.
 
     The program's inputs are those of the function's ``inputs`` that it reads, then one for each node in
     ``saved``, then the cotangents.
     back : the pullback, whose nodes refer to the forward program.
+    saved : the nodes whose values the forward program passes to the pullback.
+    inputs : the inputs of the function.
     """
     of = {node: Node(INPUT, like=node) for node in saved}
     given = {*inputs}

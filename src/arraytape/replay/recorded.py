@@ -24,10 +24,11 @@ from .tracing.traced import AS_IT_IS, Traced
 
 
 def tape_here() -> Recording | None:
-    """Return the only recorder around a call, if it is a tape to which a replay can add one record.
+    """Return the only recorder (tape or accumulator) around a call, if it is a suitable tape.
 
-    Return None otherwise.  A tape with observers, packing of data or NaN diagnosis, for example, needs
-    the record of each op in the function.
+    A replayed call adds one record to it, in place of a record for each op.  Return None otherwise.  A
+    tape with observers, packing of data or NaN diagnosis, for example, needs the record of each op in
+    the function.
     """
     found = [one for one in recorders() if not isinstance(one, Bystander)]
     tape = found[0] if len(found) == 1 else None
@@ -40,21 +41,22 @@ def tape_here() -> Recording | None:
 def followed_here(handles: Sequence[Array], tape: Recording) -> tuple[bool, ...]:
     """Return for each Array whether the tape follows it.
 
-    Variables are not read, because the tape would begin to follow a Variable that is read.
+    Variables are not read, because the tape would begin to follow a Variable that is read.  A replay
+    needs a tape that follows the same inputs as in the recorded call.
     """
     return tuple([x._current_id() in tape.followed for x in handles])
 
 
 class Refused(Exception):
-    """The error of a call whose ops a replay cannot add to the tape as one record; its text is why."""
+    """The error of a call that a replay cannot add to the tape as one record; its text is why."""
 
 
 class Recorded:
-    """The records that a tape made in a traced call.
+    """The records that a tape made of the ops in a traced call (one whose NumPy calls are recorded).
 
-    records : copies of the tape's records, with nodes in place of data and with new ids.  The ids from 1
-        on belong to the program's inputs, the next ids to the results of records.  The id 0 means a
-        value that the tape does not follow.
+    records : copies of the tape's records, with nodes (values of the program) in place of data and with
+        new ids.  The ids from 1 on belong to the program's inputs, the next ids to the results of
+        records.  The id 0 means a value that the tape does not follow.
     ids : value id of the tape -> new id.
     pattern : for each input, whether the tape follows it.
     why : the reason why a replay cannot add one record in place of the function's records, or "".
@@ -74,13 +76,18 @@ class Recorded:
         self.ended = False
 
     def note_start(self) -> None:
-        """Note how many records and watched values the tape has before the function starts."""
+        """Note how many records and watched values the tape has before the function starts.
+
+        What comes later belongs to the function.
+        """
         self.start, self.watched = len(self.tape_records), len(self.tape.leaves)
 
     def end_records(self, lifted: Sequence[Lifted]) -> None:
-        """Copy the records of the traced call, and replace traced data in the tape's records by values.
+        """Copy the tape's records of the function's ops, and then put real values into those records.
 
-        If an interrupt stops the method, a second call only replaces traced data.
+        If an interrupt stops the method, a second call only replaces traced data.  While the function
+        runs, they hold traced data, a stand-in that records NumPy calls.
+        lifted : the Arrays that the function used, with their own data.
         """
         tape = self.tape
         if tape.records is not self.tape_records:
@@ -96,7 +103,11 @@ class Recorded:
             self.tape_records[place] = settled_record(self.tape_records[place])
 
     def take_records(self, lifted: Sequence[Lifted]) -> None:
-        """Set ``pattern``, ``ids`` and ``records``; raise Refused if replays cannot be one record."""
+        """Set ``pattern``, ``ids`` and ``records``, the tape's records; raise Refused if not possible.
+
+        In replays, one record of the tape must replace them all.
+        lifted : the Arrays that the function used, with their own data.
+        """
         known, tape = self.ids, self.tape
         self.pattern = tuple([one.followed_id in tape.known for one in lifted])
         for place, (one, followed) in enumerate(zip(lifted, self.pattern, strict=True)):
@@ -115,9 +126,10 @@ class Recorded:
             self.records.append(tuple([self.with_nodes(item) for item in named]))
 
     def with_nodes(self, value: Any) -> Any:
-        """Return a record, or an item of a record, with nodes of the program in place of data.
+        """Return a record of the tape, or an item of a record, with nodes in place of data.
 
-        Raise Refused for objects of unknown types.
+        Raise Refused for objects of unknown types.  A node is a value of the program: an input, a
+        constant or a recorded call.
         """
         kind = type(value)
         if isinstance(value, Traced) or kind is np.ndarray:
@@ -130,7 +142,10 @@ class Recorded:
 
 
 def rename_ids(record: Record, name: Callable[[int], int]) -> Record:
-    """Return a record with ``name(id)`` in place of each result id and input id."""
+    """Return a tape's record with ``name(id)`` in place of each result id and input id.
+
+    So the records of one recorded call serve other calls.
+    """
     items = list(record)
     several = type(record[1]) is tuple
     items[1] = tuple(map(name, record[1])) if several else name(record[1])
@@ -140,9 +155,9 @@ def rename_ids(record: Record, name: Callable[[int], int]) -> Record:
 
 
 def settled_record(value: Any) -> Any:
-    """Return a record, or an item of a record, with ndarrays in place of traced data.
+    """Return a tape's record, or an item of a record, with ndarrays in place of traced data.
 
-    The tape keeps the record after the traced call.
+    Traced data records NumPy calls while the function runs.  The tape keeps the record longer.
     """
     kind = type(value)
     if isinstance(value, Traced):

@@ -41,12 +41,12 @@ from .tracing.traced_storage import TRACED
 
 
 class Taped:
-    """The callable by which a plan runs its program under a tape.
+    """The callable that runs a function's program under a gradient tape, as one record of the tape.
 
     results : the ids of outputs and writes, numbers from ``Recorded``.
     made_ids : the ids in ``results`` that no input has.
-    kept_nodes : the nodes of the values that the records of the function's ops keep for their backward
-        pass.
+    kept_nodes : the nodes (values of the program) that the records of the function's ops keep for their
+        backward pass.
     kept_program : a program that computes only ``kept_nodes``.
     traceable : whether the backward pass may be traced.
     pulled : the program together with its pullback; None until a backward pass was traced.
@@ -79,18 +79,26 @@ class Taped:
         self.forward: Callable[..., Any] = self.without_pull
 
     def as_called(self, run: Callable[..., Any]) -> Callable[..., Any]:
-        """Return ``run``, made to suppress NumPy's warnings if the user's code set np.errstate."""
+        """Return ``run``, made to suppress NumPy's warnings if the user's code set np.errstate.
+
+        Replays then suppress them, too.
+        run : a function that runs a program.
+        """
         return functools.partial(run_silently, run) if self.quiet else run
 
     def without_pull(self, data: Sequence[Any]) -> Any:
-        """Run the program before a pullback exists; return outputs, writes and (): no saved values."""
+        """Run the program while no program for the backward pass exists, so that no values are saved.
+
+        Return outputs, writes and ().
+        """
         return *self.run(*data), ()
 
     def __call__(self, handles: Sequence[Array]) -> Any:
-        """Run the program on Arrays, add a record to the tape; return outputs, writes, their value ids.
+        """Run the program on Arrays and add a record to the tape around the call.
 
-        Return None without running the program if no tape can take the record, or if the tape follows
-        other Arrays than in the traced call.
+        Return outputs, writes and the value ids by which the tape follows them.  Return None without
+        running the program if no tape can take the record, or if the tape follows other Arrays than in
+        the traced call.
         """
         tape = tape_here()
         if tape is None:
@@ -114,20 +122,24 @@ class Taped:
     def names(self, value_ids: Sequence[int], outs: Sequence[int]) -> dict[int, int]:
         """Return a dict from ids in ``records``, which are numbers from 0 on, to one call's value ids.
 
-        Ids of intermediate values are left out.
+        Ids of intermediate values are left out.  The records of the recorded call serve all calls, with
+        other ids.
         value_ids : the value ids of the call's inputs.
         outs : the new value ids for ``made_ids``.
         """
         return {**dict(enumerate((0, *value_ids))), **dict(zip(self.made_ids, outs, strict=True))}
 
     def taped_values(self, data: Sequence[Any]) -> dict[Node, Any]:
-        """Return the values that records keep, as a dict node -> value, computed from the inputs."""
+        """Return the values that the ops' records keep, as a dict node (of the program) -> value.
+
+        data : the inputs, from which the values are computed.
+        """
         return dict(zip(self.kept_nodes, self.kept_program.run(data)[0], strict=True))
 
     def trace_pull(self, data: Sequence[Any], seeds: Sequence[Any]) -> None:
-        """Trace the backward pass with the cotangents ``seeds``, and set ``pulled``.
+        """Record the NumPy calls of the backward pass for ``seeds``, and set ``pulled``.
 
-        If the traced pass cannot be replayed, ``traceable`` becomes False.
+        If the recorded pass cannot be replayed, ``traceable`` becomes False.
         data : the inputs of a call.
         seeds : the cotangents of the values in ``made_ids``, None where there is none.
         """
@@ -159,7 +171,7 @@ class Taped:
 
 
 class TapedCall(CallOfUser):
-    """The data that the record of a replayed call keeps.
+    """The data that a tape's record of a replayed call keeps for the backward pass.
 
     data : the inputs.
     saved : the values that the pullback needs.
@@ -185,9 +197,10 @@ class TapedCall(CallOfUser):
         self.kept_arrays = [*data, *saved]
 
     def pull_by_program(self, seeds: Sequence[Any]) -> Any:
-        """Return the cotangents of the inputs, computed by the pullback's program.
+        """Return the cotangents of the inputs, computed by the recorded program of the backward pass.
 
         Return None if there is no such program for these cotangents, or if it fails.
+        seeds : the cotangents of the results, None where there is none.
         """
         pulled = self.pulled
         if pulled is None or tuple([g is not None for g in seeds]) != pulled.has_cotangent:
@@ -222,10 +235,12 @@ class TapedCall(CallOfUser):
         return self.records
 
     def add_to_tape(self, records: Sequence[Record], outs: Sequence[int]) -> None:
-        """Add the unfolded records to the tape, if the tape is still active.
+        """Add the records of the function's ops to the tape, if the tape is still active.
 
         An active tape also records the backward pass, which computes with intermediate values of the
         function.  The tape follows these values only if it has the records that made them.
+        records : the records, with this call's data.
+        outs : the value ids of the call's results.
         """
         tape = self.tape()
         if self.on_tape or tape is None or tape not in recorders():
@@ -240,7 +255,8 @@ class TapedCall(CallOfUser):
 def renamed_results(record: Record, known: Sequence[int]) -> Record:
     """Return a record with a new id for each result whose id is in ``known``.
 
-    ``known`` has the result ids of the replayed call's record, which is on the tape already.
+    ``known`` has the result ids of the replayed call's record, which is on the tape already.  A tape
+    must not have two records of one result.
     """
     new = tuple(
         [new_value_id() if value_id in known else value_id for value_id in results_of(record)]
@@ -249,15 +265,18 @@ def renamed_results(record: Record, known: Sequence[int]) -> Record:
 
 
 def are_plain(seeds: Sequence[Any]) -> bool:
-    """Return True if each cotangent is NumPy data or None."""
+    """Return True if each cotangent is NumPy data or None.
+
+    seeds : the cotangents.
+    """
     return all(g is None or isinstance(g, np.ndarray | np.generic) for g in seeds)
 
 
 def pull_function(at: Any, record: Record) -> None:
-    """Pass cotangents back through the record of a replayed call, in the backward pass ``at``.
+    """Pass cotangents back through a tape's record of a replayed call, in the backward pass ``at``.
 
-    The program of the pullback runs if ``at`` is a plain ``BackwardPass`` over NumPy data.  In other
-    passes, or if there is no such program yet, the records of the function's ops are used.
+    The recorded program of the backward pass runs if ``at`` is a plain ``BackwardPass`` over NumPy data.
+    In other passes, or if there is no such program yet, the records of the function's ops are used.
     """
     _, outs, value_ids, call = CallRecord(*record)
     seeds = [at.peek(out) for out in outs]
@@ -279,7 +298,12 @@ def pull_function(at: Any, record: Record) -> None:
 
 
 def pull_unfolded(at: Any, call: TapedCall, value_ids: Sequence[int], outs: Sequence[int]) -> None:
-    """Pull cotangents back through the records of the function's ops, within the pass ``at``."""
+    """Pass cotangents back through the records of the single ops of a replayed function.
+
+    at : the backward pass.
+    call : the data of the replayed call.
+    value_ids, outs : the value ids of its inputs and results.
+    """
     records = call.unfold(value_ids, outs)
     call.add_to_tape(records, outs)
     made = {value_id for record in records for value_id in results_of(record)}
@@ -294,7 +318,11 @@ def pull_unfolded(at: Any, call: TapedCall, value_ids: Sequence[int], outs: Sequ
 
 
 def push_function(at: Any, record: Record) -> list[Array | None]:
-    """Return the tangents of a replayed call's results, from the records of the function's ops."""
+    """Return the tangents of a replayed call's results, computed op by op (forward mode).
+
+    at : the pass, which has the tangents of the inputs.
+    record : the tape's record of the call.
+    """
     _, outs, value_ids, call = CallRecord(*record)
     found: list[Array | None] = at.rerun(outs, call.unfold(value_ids, outs), outs)
     return found

@@ -53,7 +53,7 @@ THIRD, TWO_THIRDS = 1 / 3, 2 / 3
 
 
 def slope_of_ai(z: RawArray, xp: Namespace) -> Any:
-    """Return the derivative of eai, the scaled Ai, which is the first result of airye.
+    """Return the derivative of eai, the first result of airye: Ai(z) scaled by an exponential.
 
     Where z is large eai is ``sqrt(z / 3) / pi kve(1 / 3, s)``, with s = 2 / 3 z ** 1.5.
     """
@@ -65,7 +65,7 @@ def slope_of_ai(z: RawArray, xp: Namespace) -> Any:
 
 
 def slope_of_aip(z: RawArray, xp: Namespace) -> Any:
-    """Return the derivative of eaip, the scaled derivative of Ai, which is the second result of airye.
+    """Return the derivative of eaip, the second result of airye: Ai'(z) scaled by an exponential.
 
     Where z is large eaip is ``-z / (sqrt(3) pi) kve(2 / 3, s)``, with s = 2 / 3 z ** 1.5.
     """
@@ -77,8 +77,9 @@ def slope_of_aip(z: RawArray, xp: Namespace) -> Any:
 
 
 def slope_of_bi(z: RawArray, xp: Namespace) -> Any:
-    """Return the derivative of ebi, the scaled Bi, the third result of airye, for real z.
+    """Return the derivative of ebi, the third result of airye: Bi(z) scaled by an exponential.
 
+    z : real data.
     Where z is large ebi is ``sqrt(z / 3) (ive(-1 / 3, s) + ive(1 / 3, s))``, with s = 2 / 3 z ** 1.5.
     """
     large, far, s = split_large(z, xp)
@@ -89,8 +90,9 @@ def slope_of_bi(z: RawArray, xp: Namespace) -> Any:
 
 
 def slope_of_bip(z: RawArray, xp: Namespace) -> Any:
-    """Return the derivative of ebip, the scaled derivative of Bi, the last result of airye, for real z.
+    """Return the derivative of ebip, the last result of airye: Bi'(z) scaled by an exponential.
 
+    z : real data.
     Where z is large ebip is ``z / sqrt(3) (ive(-2 / 3, s) + ive(2 / 3, s))``, with s = 2 / 3 z ** 1.5.
     """
     large, far, s = split_large(z, xp)
@@ -101,16 +103,19 @@ def slope_of_bip(z: RawArray, xp: Namespace) -> Any:
 
 
 def airy_rate(z: RawArray, xp: Namespace) -> Any:
-    """Return ds/dz for real z, with s = 2 / 3 z ** 1.5; 0 for z < 0, where airye does not scale Bi."""
+    """Return ds/dz for real z, with s = 2 / 3 z ** 1.5; airye scales the Airy function Bi by exp(-s).
+
+    Return 0 for z < 0, where airye does not scale Bi.
+    """
     positive = z > 0
     return xp.where(positive, xp.sqrt(xp.where(positive, z, 1 + 0 * z)), 0.0)
 
 
 def split_large(z: RawArray, xp: Namespace) -> tuple[Any, Any, Any]:
-    """Return what the formulas with Bessel functions need, which are used where real(z) > 1.
+    """Return the arguments of the formulas with Bessel functions, which are used where real(z) > 1.
 
-    That is the mask ``real(z) > 1``, z with 1 in place of elements where the mask is False, and
-    s = ``2 / 3 z ** 1.5`` of the latter.
+    The first is the mask ``real(z) > 1``.  The second is z, with 1 in place of elements where the mask
+    is False.  The third is s = ``2 / 3 z ** 1.5`` for this z.
     """
     large = real_data(z, xp) > 1
     far = xp.where(large, z, 1 + 0 * z)
@@ -138,18 +143,18 @@ airye = special_tuple(
 # a second, real operand of the ops.
 @kernel
 def bi_scaled(z: RawArray, s: RawArray, *, xp: Namespace) -> Any:
-    """Return Bi(z) exp(-s)."""
+    """Return Bi(z) exp(-s), the Airy function Bi scaled by a factor that the caller chooses."""
     return xp.special.airye(z)[2] * xp.exp(real_exponent(z, xp) - real_data(s, xp))
 
 
 @kernel
 def bip_scaled(z: RawArray, s: RawArray, *, xp: Namespace) -> Any:
-    """Return Bi'(z) exp(-s)."""
+    """Return Bi'(z) exp(-s), the derivative of the Airy function Bi scaled by a chosen factor."""
     return xp.special.airye(z)[3] * xp.exp(real_exponent(z, xp) - real_data(s, xp))
 
 
 def real_exponent(z: RawArray, xp: Namespace) -> Any:
-    """Return ``abs(real(2 / 3 z ** 1.5))``, the exponent of SciPy's scale; for real z < 0 it is 0."""
+    """Return ``abs(real(2 / 3 z ** 1.5))``, the exponent by which airye scales Bi; 0 for real z < 0."""
     if not is_complex_operand(z):
         z = xp.where(z > 0, z, 0 * z)
     return xp.abs(real_data(TWO_THIRDS * z * xp.sqrt(z), xp))

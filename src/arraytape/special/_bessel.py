@@ -167,7 +167,10 @@ def mean_of_neighbours(
 
 
 def state_spherical(name: str, summary: str, below: int, above: int, source: str) -> None:
-    """Register the op of a spherical Bessel function, whose derivative is ``mean_of_neighbours``."""
+    """Register the op of a spherical Bessel function f, whose derivative consists of f(n - 1), f(n + 1).
+
+    name, summary, source : of the function.  below, above : the signs of the derivative's two terms.
+    """
     special(
         name, "n z", None,
         lambda t, n, z, xp: t * mean_of_neighbours(getattr(xp.special, name), n, z, below, above),

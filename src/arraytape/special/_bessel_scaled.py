@@ -74,7 +74,9 @@ def real_data(x: RawOperand, xp: Namespace) -> Any:
 
 
 def scaled_derivative(family: Family, n: RawArray, v: RawArray, z: RawArray, xp: Namespace) -> Any:
-    """Return the n-th derivative of the family's scaled function with respect to z.
+    """Return the n-th derivative of exp(-rate z) B_v(z) with respect to z, for a Bessel function B.
+
+    family : the constants of B and of the scale.
 
     The derivative of each distinct order in n is computed for all elements; there are few orders.
     """
@@ -107,7 +109,9 @@ def expansion_derivative(
 ) -> Any:
     """Return the derivative with respect to z, of this order, of the family's expansion for large z.
 
-    Hankel's expansion (see ``Family``) is differentiated term by term.  v : the Bessel function's order.
+    Hankel's expansion is a power series in 1 / z times z ** -0.5.  It is differentiated term by term.
+
+    family : the constants of the expansion.  order : that of the derivative.  v : the Bessel function's.
     """
     term = family.factor(v, xp) * z**-0.5 * z**-order
     total = 0
@@ -128,7 +132,10 @@ def ive_derivative(n: RawArray, v: RawArray, x: RawArray, *, xp: Namespace) -> A
 
 
 def kernel_of_family(family: Family) -> None:
-    """Register a kernel that computes the n-th derivative of the family's scaled function in z."""
+    """Register a kernel (a function of raw data) for the n-th derivative of a scaled Bessel function.
+
+    family : the constants that describe the function.
+    """
 
     def analytic_derivative(n: RawArray, v: RawArray, z: RawArray, *, xp: Namespace) -> Any:
         return scaled_derivative(family, n, v, z, xp)

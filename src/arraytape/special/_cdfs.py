@@ -162,18 +162,27 @@ nbdtri = special(
 
 
 def bdtr_by_k(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
-    """Return the derivative with respect to k of bdtr, continued to real k and n."""
+    """Return the derivative with respect to k of bdtr(k, n, p), the binomial cumulative function.
+
+    It is continued to real k and n.
+    """
     x = k + 1, n - k, p, 1 - p, xp
     return beta_by_b(*x) - beta_by_a(*x)
 
 
 def bdtr_by_n(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
-    """Return the derivative with respect to n of bdtr, continued to real k and n."""
+    """Return the derivative with respect to n of bdtr(k, n, p), the binomial cumulative function.
+
+    It is continued to real k and n.
+    """
     return -beta_by_b(k + 1, n - k, p, 1 - p, xp)
 
 
 def bdtr_by_p(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
-    """Return the derivative with respect to p of bdtr, continued to real k and n."""
+    """Return the derivative with respect to p of bdtr(k, n, p), the binomial cumulative function.
+
+    It is continued to real k and n.
+    """
     return -beta_pdf(k + 1, n - k, p, 1 - p, xp)
 
 
@@ -246,24 +255,27 @@ special(
 
 # --- F distribution -----------------------------------------------------------------------------------
 def f_betainc_arguments(dfn: Real, dfd: Real, x: Real, xp: Namespace) -> tuple[Any, ...]:
-    """Return (a, b, p, 1 - p, xp), where betainc(a, b, p) is fdtr(dfn, dfd, x)."""
+    """Return (a, b, p, 1 - p, xp), where betainc(a, b, p) is fdtr(dfn, dfd, x).
+
+    fdtr is the F distribution's cumulative function.  Its derivatives are those of betainc.
+    """
     odds = dfn * x / dfd
     return dfn / 2, dfd / 2, xp.special.share(odds), 1 / (1 + odds), xp
 
 
 def f_pdf(dfn: Real, dfd: Real, x: Real, xp: Namespace) -> Any:
-    """Return the derivative of fdtr with respect to x."""
+    """Return the derivative of fdtr, the F distribution's cumulative function, with respect to x."""
     total = dfd + dfn * x
     return beta_pdf(*f_betainc_arguments(dfn, dfd, x, xp)) * (dfn / total) * (dfd / total)
 
 
 def f_by_dfn(dfn: Real, dfd: Real, x: Real, xp: Namespace) -> Any:
-    """Return the derivative of fdtr with respect to dfn."""
+    """Return the derivative of fdtr, the F distribution's cumulative function, with respect to dfn."""
     return 0.5 * beta_by_a(*f_betainc_arguments(dfn, dfd, x, xp)) + f_pdf(dfn, dfd, x, xp) * x / dfn
 
 
 def f_by_dfd(dfn: Real, dfd: Real, x: Real, xp: Namespace) -> Any:
-    """Return the derivative of fdtr with respect to dfd."""
+    """Return the derivative of fdtr, the F distribution's cumulative function, with respect to dfd."""
     return 0.5 * beta_by_b(*f_betainc_arguments(dfn, dfd, x, xp)) - f_pdf(dfn, dfd, x, xp) * x / dfd
 
 
@@ -301,12 +313,12 @@ fdtridfd = special(
 
 # --- Student's t --------------------------------------------------------------------------------------
 def t_pdf(df: Real, x: Real, xp: Namespace) -> Any:
-    """Return the derivative of stdtr with respect to x."""
+    """Return the derivative of stdtr, Student's cumulative function, with respect to x."""
     return xp.special.t_density(0, 0, df, x)
 
 
 def t_by_df(df: Real, x: Real, xp: Namespace) -> Any:
-    """Return the derivative of stdtr with respect to df."""
+    """Return the derivative of stdtr, Student's cumulative function, with respect to df."""
     return xp.special.stdtr_by(1, df, x)
 
 
@@ -388,7 +400,7 @@ special(
 
 
 def kolmogorov_slope(x: RawArray, xp: Namespace) -> Any:
-    """Return the derivative of kolmogorov with respect to x."""
+    """Return the derivative of kolmogorov, a survival function, with respect to x."""
     return xp.special.kolmogorov_derivative(1, x)
 
 
@@ -448,7 +460,7 @@ def smirnov_derivative(m: RawArray, n: RawArray, d: RawArray, *, xp: Namespace) 
 
 
 def binomial_logarithm(n: RawArray, k: float, xp: Namespace) -> Any:
-    """Return the logarithm of the binomial coefficient of n and k."""
+    """Return the logarithm of the binomial coefficient "n over k"."""
     if k == 0:
         return 0.0 * n
     return -xp.log(n + 1) - xp.special.betaln(n - k + 1, k + 1)
@@ -463,7 +475,7 @@ special(
 
 
 def smirnov_slope(n: Real, d: Real, xp: Namespace) -> Any:
-    """Return the derivative of smirnov with respect to d."""
+    """Return the derivative of smirnov, a survival function, with respect to d."""
     return xp.special.smirnov_derivative(1, n, d)
 
 

@@ -63,7 +63,7 @@ DTYPES = {"d": "float64", "l": "int64", "D": "complex128"}
 
 
 class KernelInCpp:
-    """A special function for CuPy's data, from a line of ``KERNELS_IN_CPP``.
+    """A special function for CuPy's data that is written in C++, in a header which CuPy brings along.
 
     header, function : the header that defines the C++ function, and its name.  loops : a pair (types of
     the inputs, types of the results) in NumPy's letters for each dtype that the function accepts.
@@ -85,8 +85,9 @@ class KernelInCpp:
         return functools.partial(self.launch, xp=xp)
 
     def launch(self, *operands: Any, xp: Namespace) -> Any:
-        """Return the function's value, computed in double precision by the first loop for such data.
+        """Return the function's value, computed in double precision on the GPU.
 
+        A loop is the variant for certain dtypes; the first that fits is used.
         Complex data needs a loop with complex inputs.  The result is cast to single precision if the
         operands have it.
         """

@@ -217,7 +217,10 @@ def _log_ratio(t: RawArray, x1: Real, x2: Real, xp: Namespace) -> Any:
 
 
 def _where_nonnegative(t: RawArray, x1: Real, x2: Real, slope: RawArray, xp: Namespace) -> Any:
-    """Return the slope where neither x1 nor x2 is negative, else NaN: there kl_div is infinite."""
+    """Return the slope, a derivative of kl_div(x1, x2), where neither x1 nor x2 is negative.
+
+    Return NaN elsewhere, because kl_div is infinite there.
+    """
     return xp.where((as_floats(x1, t, xp) >= 0) & (as_floats(x2, t, xp) >= 0), slope, math.nan)
 
 
@@ -243,7 +246,10 @@ kl_div = special(
 
 # --- losses ---------------------------------------------------------------------------------------
 def _where_width_nonnegative(t: RawArray, width: Real, slope: RawArray, xp: Namespace) -> Any:
-    """Return the slope where the width is not negative, else NaN: there the loss is infinite."""
+    """Return the slope, a derivative of Huber's loss, where the loss's width is not negative.
+
+    Return NaN elsewhere, because the loss is infinite there.
+    """
     return xp.where(as_floats(width, t, xp) >= 0, slope, math.nan)
 
 
@@ -291,7 +297,7 @@ def _cube_of_cosine(t: RawArray, leg: Real, other: Real, xp: Namespace) -> Any:
 
 @kernel
 def legs_over_hypotenuse(x1: RawArray, x2: RawArray, *, xp: Namespace) -> Any:
-    """Return x1 x2 / hypot(x1, x2), and 0 at 0."""
+    """Return x1 x2 / hypot(x1, x2), and 0 at 0; derivatives of the loss pseudo_huber need it."""
     h = xp.hypot(x1, x2)
     return x1 * (x2 / xp.where(h == 0, 1.0, h))
 
@@ -390,7 +396,7 @@ def _tukey_density(x: Real, lmbda: Real, y: RawArray, xp: Namespace) -> Any:
 
 
 def _tukey_by_shape(t: RawArray, x: Real, lmbda: Real, y: RawArray, xp: Namespace) -> Any:
-    """Return ``t`` times the derivative of the result y with respect to lmbda, by the inverse function
+    """Return ``t`` times the derivative of y = tklmbda(x, lmbda) in lmbda, by the inverse function
     theorem from ``x = boxcox(y, lmbda) - boxcox(1 - y, lmbda)``.
     """
     x, lmbda = as_floats(x, t, xp), as_floats(lmbda, t, xp)

@@ -79,14 +79,17 @@ def elementwise_maximum(values: list[Any], xp: Namespace) -> Any:
 
 
 def phase_of(z: RawArray, xp: Namespace) -> Any:
-    """Return the phase of each element of real or complex data."""
+    """Return the phase (the angle in radians) of each element of real or complex data."""
     if xp.isdtype(z.dtype, "complex floating"):
         return xp.atan2(xp.imag(z), xp.real(z))
     return xp.where(z < 0, math.pi, 0.0)
 
 
 def largest_count(count: RawArray, xp: Namespace) -> int:
-    """Return the number of nodes of the element that needs most nodes; 0 if there are no elements."""
+    """Return the largest number of quadrature nodes that an element needs; 0 without elements.
+
+    count : the number of nodes for each element.
+    """
     return 1 + int(xp.max(count)) if math.prod(count.shape) else 0
 
 
@@ -200,21 +203,21 @@ def split_principal_value(last: RawOperand, xp: Namespace) -> tuple[Any, Any, An
 
 
 def rc_by_x(x: RawOperand, y: RawOperand, xp: Namespace) -> Any:
-    """Return minus the derivative of elliprc with respect to x."""
+    """Return minus the derivative of Carlson's integral elliprc with respect to x."""
     negative, below, above = split_principal_value(y, xp)
     fraction = (xp.special.elliprc(x, below) - 1 / xp.sqrt(x + 0 * y)) / (2 * (x - below))
     return xp.where(negative, fraction, xp.special.elliprd(above, above, x) / 6)
 
 
 def rc_by_y(x: RawOperand, y: RawOperand, xp: Namespace) -> Any:
-    """Return minus the derivative of elliprc with respect to y."""
+    """Return minus the derivative of Carlson's integral elliprc with respect to y."""
     negative, below, above = split_principal_value(y, xp)
     fraction = (xp.sqrt(x + 0 * y) / below - xp.special.elliprc(x, below)) / (2 * (x - below))
     return xp.where(negative, fraction, xp.special.elliprd(x, above, above) / 3)
 
 
 def rj_by_first(x: RawOperand, y: RawOperand, z: RawOperand, p: RawOperand, xp: Namespace) -> Any:
-    """Return minus the derivative of elliprj with respect to x."""
+    """Return minus the derivative of Carlson's integral elliprj with respect to x."""
     negative, below, above = split_principal_value(p + 0 * x, xp)
     fraction = xp.special.elliprj(x, y, z, below) - xp.special.elliprd(y, z, x)
     integral = xp.special.carlson_integral(0, 1.5, 0.5, 0.5, 1.0, x, y, z, above)
@@ -283,7 +286,10 @@ def base_of_sine(sine: RawArray, cosine2: RawArray, m: RawOperand, xp: Namespace
 
 @kernel
 def ellip_power(k: RawArray, q: RawArray, phi: RawArray, m: RawArray, *, xp: Namespace) -> Any:
-    """Return the integral of ``powers_of_sine(k, q, angle, m)`` over the angle from 0 to phi."""
+    """Return the integral of sin(t) ** (2 q) (1 - m sin(t) ** 2) ** -k over t from 0 to phi.
+
+    Elliptic integrals and their derivatives consist of such integrals.
+    """
     turns = xp.round(phi / math.pi)  # half turns, over each of which the integral is 2 * whole
     part = integral_of_sines(k, q, xp.sin(phi - turns * math.pi), xp.cos(phi) ** 2, m, xp)
     whole = integral_of_sines(k, q, 1 + 0 * phi, 0 * phi, m, xp)
@@ -293,10 +299,10 @@ def ellip_power(k: RawArray, q: RawArray, phi: RawArray, m: RawArray, *, xp: Nam
 def integral_of_sines(
     k: RawArray, q: RawArray, sine: RawArray, cosine2: RawArray, m: RawArray, xp: Namespace
 ) -> Any:
-    """Return the integral of ``powers_of_sine`` from 0 to an angle of at most pi / 2.
+    """Return the integral of sin(t) ** (2 q) (1 - m sin(t) ** 2) ** -k over t from 0 to an angle.
 
-    The angle is given by its sine and by the square of its cosine.  For q = 1 and k = 0.5 or 1.5 the
-    integral is Carlson's RD, else ``carlson_integral``.
+    The angle, at most pi / 2, is given by its sine and by the square of its cosine.  For q = 1 and k =
+    0.5 or 1.5 the integral is Carlson's RD, else ``carlson_integral``.
     """
     base = base_of_sine(sine, cosine2, m, xp)
     if k.shape == q.shape == () and float(q) == 1.0 and float(k) in (0.5, 1.5):

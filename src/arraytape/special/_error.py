@@ -227,7 +227,10 @@ def voigt_real(n: int, x: RawArray, sigma: RawArray, gamma: RawArray, *, xp: Nam
 
 @kernel_by_order
 def voigt_imag(n: int, x: RawArray, sigma: RawArray, gamma: RawArray, *, xp: Namespace) -> Any:
-    """Return the n-th derivative in x of imag(wofz(z)) / (sigma sqrt(2 pi)), with z as in ``_voigt``."""
+    """Return the n-th derivative in x of imag(wofz(z)) / (sigma sqrt(2 pi)).
+
+    z is (x + 1j gamma) / (sigma sqrt(2)).  Derivatives of Voigt's profile need this function.
+    """
     return xp.imag(_voigt(n, x, sigma, gamma, xp))
 
 

@@ -191,7 +191,10 @@ def _igam_fac_by_shape(t: RawArray, a: Real, x: Real, y: RawArray, xp: Namespace
 
 
 def _igam_fac_by_place(t: RawArray, a: Real, x: Real, y: RawArray, xp: Namespace) -> Any:
-    """Return ``t`` times the derivative of the result y in x, ``y * (a - x) / x``; at 0 the limit."""
+    """Return ``t`` times the derivative of the result y in x, ``y * (a - x) / x``; at 0 the limit.
+
+    y is x ** a exp(-x) / gamma(a).
+    """
     a, x = as_floats(a, t, xp), as_floats(x, t, xp)
     at_zero = xp.pow(xp.where(x == 0, x, 1.0), a - 1.0) * xp.special.rgamma(a)
     return t * xp.where(x == 0, at_zero, y * ((a - x) / x))
@@ -245,7 +248,7 @@ def _power(base: RawArray, s: RawArray, n: int, xp: Namespace) -> list[Any]:
 
 
 def _product(first: list[Any], second: list[Any]) -> list[Any]:
-    """Return the Taylor coefficients of a product, given those of both factors."""
+    """Return a list of the Taylor coefficients of a product, given those of both factors."""
     pairs = range(len(first))
     return [sum(first[i] * second[k - i] for i in range(k + 1)) for k in pairs]
 
@@ -253,6 +256,7 @@ def _product(first: list[Any], second: list[Any]) -> list[Any]:
 def _corrections(base: RawArray, s: RawArray, n: int) -> list[Any]:
     """Return Taylor coefficients of the terms with Bernoulli's numbers in the Euler-Maclaurin formula.
 
+    The formula computes the zeta function, the sum of base ** -s over base, base + 1, ...
     The terms are divided by ``base ** -s``.  The coefficients are those in s, of orders 0 to n.
     """
     # Taylor coefficients of the factor s, which becomes s (s + 1) (s + 2) in the next term, and so on.
@@ -273,7 +277,7 @@ TERMS = 16  # powers that are summed one by one; the Euler-Maclaurin formula sum
 
 @kernel_by_order
 def zeta_derivative(n: int, s: RawArray, q: RawArray, *, xp: Namespace) -> Any:
-    """Return the n-th derivative of Hurwitz's zeta function with respect to s."""
+    """Return the n-th derivative of Hurwitz's zeta function zeta(s, q) with respect to s."""
     if n < 0:  # _zeta_by_shift calls this with order n - 1 also for n = 0, and multiplies by 0
         return xp.zeros_like(s + q)
     total = sum(_power(q + k, s, n, xp)[n] for k in range(TERMS))

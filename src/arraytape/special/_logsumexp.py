@@ -98,8 +98,9 @@ def logsumexp(
 def _log_and_phase(
     a: Array, b: Array | None, axes: int | tuple[int, ...], with_phase: bool
 ) -> tuple[Array, Any]:
-    """Return log(sum(b * exp(a))) with derivatives, and the sign or phase of the sum.
+    """Return log(sum(b * exp(a))) over axes, computed so that tapes differentiate it, and the phase.
 
+    The phase is that of the sum: its sign if it is real.
     If ``with_phase`` is False, the sign or phase is None.  Else the logarithm is that of the absolute
     value of the sum.  The summed axes stay, with length 1.
     """
@@ -149,8 +150,9 @@ def _common_operands(
 def _scipys_values(
     a: Array, b: Array | None, axes: int | tuple[int, ...], with_phase: bool
 ) -> tuple[Array, Array | None]:
-    """Return the values of ``_log_and_phase``, computed in SciPy's steps, so that all bits are SciPy's.
+    """Return (log(sum(b * exp(a))), sign or phase), computed in SciPy's steps, so that all bits agree.
 
+    The sign or phase is None unless ``with_phase``; then the logarithm is that of the absolute value.
     Derivatives through these steps would be wrong, so the caller passes operands that no tape follows.
     """
     total = sum_of(exp(a) if b is None else b * exp(a), axis=axes, keepdims=True)
@@ -183,7 +185,7 @@ def _scipys_values(
 
 
 def _largest_element(a: Array, axes: int | tuple[int, ...]) -> tuple[Array, Array]:
-    """Return the element with the largest real part along axes, and the mask of its positions.
+    """Return (largest element, mask of its positions) of ``a`` along axes, by the real part.
 
     If several complex elements have the largest real part, the last of these elements is chosen.
     """

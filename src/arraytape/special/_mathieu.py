@@ -36,7 +36,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
 
 def mathieu(name: str, value: str, *, modified: bool) -> None:
-    """Register the ops of a Mathieu function y and of its derivative yp.
+    """Register the ops of a Mathieu function y(m, q, x) and of its derivative yp.
 
     y'' is (2 q cos(2 x) - a) y, or for modified functions (a - 2 q cosh(2 x)) y (DLMF 28.2.1, 28.20.1).
 
@@ -46,7 +46,7 @@ def mathieu(name: str, value: str, *, modified: bool) -> None:
     scale = 1.0 if modified else DEGREE
 
     def curvature_ratio(m: Real, q: Real, x: Real, xp: Namespace) -> Any:
-        """Return y'' / y, from the differential equation."""
+        """Return y'' / y for the Mathieu function y, from its differential equation."""
         a = getattr(xp.special, value)(m, q)
         if modified:
             return a - 2 * q * xp.cosh(2 * x)
@@ -87,8 +87,9 @@ special(
 
 # --- spheroidal -------------------------------------------------------------------------------------
 def prolate(m: Real, c: Real, cv: Real, x: Real, s: RawArray, sp: RawArray) -> Any:
-    """Return S'' of an angular or radial prolate function, given s = S and sp = S'.
+    """Return S'' of an angular or radial prolate spheroidal function, given s = S and sp = S'.
 
+    m : the order.  c : the parameter.  cv : the characteristic value.
     With w = 1 - x ** 2 the equation is ``w S'' - 2 x S' + (cv - (c x) ** 2 - m ** 2 / w) S = 0``.
     Source: DLMF 30.2.1, 30.11.1.
     """
@@ -97,13 +98,19 @@ def prolate(m: Real, c: Real, cv: Real, x: Real, s: RawArray, sp: RawArray) -> A
 
 
 def oblate_angular(m: Real, c: Real, cv: Real, x: Real, s: RawArray, sp: RawArray) -> Any:
-    """Return S'' of an angular oblate function, by the prolate equation with -c ** 2 for c ** 2."""
+    """Return S'' of an angular oblate spheroidal function, given s = S and sp = S'.
+
+    The differential equation is that of the prolate function, with -c ** 2 for c ** 2.
+    """
     w = 1 - x * x
     return (2 * x * sp - (cv + (c * x) ** 2 - m * m / w) * s) / w
 
 
 def oblate_radial(m: Real, c: Real, cv: Real, x: Real, s: RawArray, sp: RawArray) -> Any:
-    """Return S'' of a radial oblate function, by the angular equation at i x in place of x."""
+    """Return S'' of a radial oblate spheroidal function, given s = S and sp = S'.
+
+    The differential equation is that of the angular function, at i x in place of x.
+    """
     w = 1 + x * x
     return ((cv - (c * x) ** 2 - m * m / w) * s - 2 * x * sp) / w
 
@@ -113,7 +120,7 @@ def spheroidal(
 ) -> None:
     """Register four ops: a spheroidal function s and its derivative sp, each without and with cv.
 
-    The operand cv is the characteristic value.
+    The operand cv is the characteristic value, which SciPy otherwise computes from m, n and c.
 
     name : SciPy's name.  value : the name of the function of m, n and c that returns cv, for ops without
     this operand.  equation : a function that returns the second derivative.  places : the interval from
@@ -125,7 +132,10 @@ def spheroidal(
         return t * getattr(xp.special, f"{name}_sp")(m, n, c, x)
 
     def slope_of_sp(t: RawArray, m: Real, n: Real, c: Real, x: Real, xp: Namespace) -> Any:
-        """Return ``t`` times the derivative of sp, by the differential equation."""
+        """Return ``t`` times the derivative of sp, by the differential equation.
+
+        sp is the derivative of the spheroidal function s.
+        """
         cv = getattr(xp.special, value)(m, n, c)
         s, sp = (getattr(xp.special, f"{name}_{part}")(m, n, c, x) for part in ("s", "sp"))
         return t * equation(m, c, cv, x, s, sp)

@@ -71,7 +71,12 @@ def sums_from_steps(
 
 
 def gamma_window(a: RawArray, rate: RawArray, x: RawArray, xp: Namespace) -> tuple[Any, Any]:
-    """Return the indices s and Poisson weights of the largest terms of the mixture's density at x."""
+    """Return (indices s, Poisson weights) of the largest terms of a mixture's density at x.
+
+    The mixture is that of gamma distributions of the shapes a + s, for s = 0, 1, 2, ...
+
+    rate : the mean of the Poisson distribution of s.
+    """
     return poisson_window(0.5 * (xp.sqrt(a * a + 4 * rate * x) - a), rate, xp)
 
 
@@ -81,7 +86,7 @@ def noncentral_gamma_density(
 ) -> Any:
     """Return the derivative of order n in a and m in x of a Poisson mixture of gamma densities.
 
-    The mixture is the derivative in x of the F in the module's docstring.
+    The mixture is the sum over s of the Poisson probability of s times the gamma density of shape a + s.
 
     rate : the mean of the Poisson distribution.
     """
@@ -99,7 +104,10 @@ def noncentral_gamma_density(
 def noncentral_gamma_by(
     n: RawArray, a: RawArray, rate: RawArray, x: RawArray, *, xp: Namespace
 ) -> Any:
-    """Return the n-th derivative in a, n > 0, of F(a, rate, x), which the module's docstring defines."""
+    """Return the n-th derivative in a, n > 0, of a Poisson mixture of gammainc(a + s, x).
+
+    The mixture is the sum over s of the Poisson probability of s, of mean ``rate``, times gammainc.
+    """
     inside, (a, rate, x) = finite_operands(1.0, a, rate, x, xp=xp)
     terms, weights = gamma_window(a, rate, x, xp)
 
@@ -144,12 +152,12 @@ def chi_density(x: Real, df: Real, nc: Real, xp: Namespace, n: int = 0, m: int =
 
 
 def chi_by_df(x: Real, df: Real, nc: Real, xp: Namespace) -> Any:
-    """Return the derivative of chndtr with respect to df."""
+    """Return the derivative of chndtr, the noncentral chi-square cumulative function, in df."""
     return 0.5 * xp.special.noncentral_gamma_by(1, df / 2, nc / 2, x / 2)
 
 
 def chi_by_nc(x: Real, df: Real, nc: Real, xp: Namespace) -> Any:
-    """Return the derivative of chndtr with respect to nc."""
+    """Return the derivative of chndtr, the noncentral chi-square cumulative function, in nc."""
     return -chi_density(x, df + 2, nc, xp)
 
 
@@ -181,7 +189,11 @@ special(
 
 
 def chi_quantile_rules(sign: int) -> list[Any]:
-    """Return the rules of the inverse of chndtr (sign 1) or of the survival function (sign -1) in x."""
+    """Return the derivative rules of a quantile of the noncentral chi-square distribution in a list.
+
+    sign : 1 for the inverse of the cumulative function chndtr in x, -1 for that of the survival
+    function.
+    """
     return [
         lambda t, df, nc, y, xp: sign * t / chi_density(y, df, nc, xp),
         lambda t, df, nc, y, xp: -t * chi_by_df(y, df, nc, xp) / chi_density(y, df, nc, xp),

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 def beta_window(
     a: RawArray, b: RawArray, rate: RawArray, x: RawArray, xp: Namespace
 ) -> tuple[Any, Any]:
-    """Return the indices s and Poisson weights of the largest terms of the mixture's density at x.
+    """Return (indices s, Poisson weights) of the largest terms of a mixture's density at x.
 
+    The mixture is that of beta distributions of the shapes a + s and b, for s = 0, 1, 2, ...
     These lie around the largest term, where term s + 1 divided by term s is 1.  That ratio is
     rate x (a + b + s) / ((s + 1) (a + s)).
     """
@@ -59,7 +60,7 @@ def noncentral_beta_density(
 ) -> Any:  # fmt: skip
     """Return the derivative of orders i, j, m in a, b, x of a Poisson mixture of beta densities.
 
-    The mixture is the derivative in x of the F in the module's docstring.
+    The mixture is the sum over s of the Poisson probability of s times the beta density of a + s and b.
 
     rate : the mean of the Poisson distribution.  complement : 1 - x without rounding errors.
     """
@@ -80,9 +81,11 @@ def noncentral_beta_step(
     i: RawArray, j: RawArray, a: RawArray, b: RawArray, rate: RawArray, x: RawArray,
     complement: RawArray, *, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the Poisson mixture of ``beta_step``, of order i in a and j in b.
+    """Return the derivative, of order i in a and j in b, of minus dF / drate.
 
-    For i = j = 0 it is minus the derivative of the F in the module's docstring in the rate.
+    F is the Poisson mixture of betainc: the sum over s of the probability of s times
+    betainc(a + s, b, x).  So minus its derivative in the rate is the mixture of the differences
+    betainc(a + s, b, x) - betainc(a + s + 1, b, x).
 
     rate : the mean of the Poisson distribution.  complement : 1 - x without rounding errors.
     """
@@ -101,7 +104,9 @@ def noncentral_beta_by(
     i: RawArray, j: RawArray, a: RawArray, b: RawArray, rate: RawArray, x: RawArray,
     complement: RawArray, *, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the derivative of order i in a and j in b of the F in the module's docstring; i + j > 0.
+    """Return the derivative of order i in a and j in b of a Poisson mixture of betainc; i + j > 0.
+
+    The mixture is the sum over s of the Poisson probability of s times betainc(a + s, b, x).
 
     rate : the mean of the Poisson distribution.  complement : 1 - x without rounding errors.
     """
@@ -190,25 +195,25 @@ def ncf_mixture_arguments(
 
 
 def ncf_density(dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace) -> Any:
-    """Return the derivative of ncfdtr with respect to f."""
+    """Return the derivative of ncfdtr, the noncentral F cumulative function, with respect to f."""
     a, b, rate, x, c = ncf_mixture_arguments(dfn, dfd, nc, f, xp)
     return xp.special.noncentral_beta_density(0, 0, 0, a, b, rate, x, c) * c * c * dfn / dfd
 
 
 def ncf_by_dfn(dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace) -> Any:
-    """Return the derivative of ncfdtr with respect to dfn."""
+    """Return the derivative of ncfdtr, the noncentral F cumulative function, with respect to dfn."""
     slope = xp.special.noncentral_beta_by(1, 0, *ncf_mixture_arguments(dfn, dfd, nc, f, xp))
     return 0.5 * slope + ncf_density(dfn, dfd, nc, f, xp) * f / dfn
 
 
 def ncf_by_dfd(dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace) -> Any:
-    """Return the derivative of ncfdtr with respect to dfd."""
+    """Return the derivative of ncfdtr, the noncentral F cumulative function, with respect to dfd."""
     slope = xp.special.noncentral_beta_by(0, 1, *ncf_mixture_arguments(dfn, dfd, nc, f, xp))
     return 0.5 * slope - ncf_density(dfn, dfd, nc, f, xp) * f / dfd
 
 
 def ncf_by_nc(dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace) -> Any:
-    """Return the derivative of ncfdtr with respect to nc."""
+    """Return the derivative of ncfdtr, the noncentral F cumulative function, with respect to nc."""
     return -0.5 * xp.special.noncentral_beta_step(0, 0, *ncf_mixture_arguments(dfn, dfd, nc, f, xp))
 
 
@@ -285,7 +290,7 @@ special(
 def ncf_quotient(above: Callable[..., Any], below: Callable[..., Any], *arguments: Any) -> Any:
     """Return the derivative of an inverse of ncfdtr, -above / below (inverse function theorem).
 
-    ``above`` and ``below`` return derivatives of ncfdtr at ``arguments``.
+    above, below : functions that return derivatives of ncfdtr at ``arguments``.
     """
     return -above(*arguments) / below(*arguments)
 

@@ -32,7 +32,7 @@ BISECTIONS = 40  # steps of the bisection that finds the first and the last edge
 
 
 def normal_part(k: int, z: RawArray, xp: Namespace) -> Any:
-    """Return the k-th derivative of ndtr at z, k > 0, divided by the normal density at z."""
+    """Return the k-th derivative of ndtr (the normal cumulative function) at z over the density at z."""
     before, found = 0.0 * z, 1.0 + 0.0 * z
     for i in range(k - 1):  # the recurrence of Hermite polynomials, DLMF 18.9.1
         before, found = found, -(z * found + i * before)
@@ -42,10 +42,12 @@ def normal_part(k: int, z: RawArray, xp: Namespace) -> Any:
 def log_integrand(
     k: int, v: RawArray, a: RawArray, nc: RawArray, s: RawArray, xp: Namespace
 ) -> Any:
-    """Return the logarithm of the integrand of ``normal_gamma``, a function of v = log(x).
+    """Return the logarithm of the integrand of a mean over the gamma distribution, in v = log(x).
 
-    Factors that are constants or polynomials are left out.
+    The mean is that of f(s sqrt(x) - nc), where f is the k-th derivative of ndtr.  Factors that are
+    constants or polynomials are left out.  The logarithm's maximum and fall choose quadrature panels.
 
+    a : the shape of the gamma distribution.
     k : the order of the derivative of ndtr in the integrand.
     """
     z = s * xp.exp(0.5 * v) - nc
@@ -54,9 +56,10 @@ def log_integrand(
 
 
 def nct_edges(k: int, a: RawArray, nc: RawArray, s: RawArray, xp: Namespace) -> list[Any]:
-    """Return the edges of the quadrature panels in v = log(x) for the integral of ``normal_gamma``.
+    """Return the edges of the quadrature panels in v = log(x) for a mean over the gamma distribution.
 
-    At the first and the last edge the integrand has fallen by exp(-DEPTH) from its maximum.
+    The mean is that of f(s sqrt(x) - nc), where f is the k-th derivative of ndtr.  At the first and the
+    last edge the integrand has fallen by exp(-DEPTH) from its maximum.
 
     k : the order of the derivative of ndtr in the integrand.
     """
@@ -87,8 +90,9 @@ def normal_gamma(
 ) -> Any:
     """Return the n-th derivative in a of the mean of x ** (r / 2) f(s sqrt(x) - nc).
 
-    Here x has the gamma distribution of shape a, and f is the k-th derivative of ndtr.  All derivatives
-    of nctdtr consist of such means.  At least one of n and k is positive.
+    Here x has the gamma distribution of shape a, and f is the k-th derivative of ndtr, the normal
+    cumulative function.  All derivatives of nctdtr, the noncentral t cumulative function, consist of
+    such means.  At least one of n and k is positive.
     """
     inside = (a > 0) & xp.isfinite(a) & xp.isfinite(nc) & xp.isfinite(s)
     a, nc, s = (xp.where(inside, z, 1.0) for z in (a, nc, s))
@@ -128,31 +132,39 @@ special(
 
 
 def root_of_half(df: Real) -> Any:
-    """Return sqrt(df / 2); NaN for a negative Python number, whose power would be complex."""
+    """Return sqrt(df / 2) for degrees of freedom df.
+
+    Return NaN for a negative Python number, whose power would be complex.
+    """
     if isinstance(df, int | float) and not df >= 0:
         return math.nan
     return (df / 2) ** 0.5
 
 
 def nct_integral(n: int, r: int, k: int, df: Real, nc: Real, x: Real, xp: Namespace) -> Any:
-    """Return ``normal_gamma`` at a = df / 2, nc and s = x / sqrt(df / 2), as in nctdtr(df, nc, x)."""
+    """Return the integral ``normal_gamma`` of which a derivative of nctdtr(df, nc, x) consists.
+
+    It is the n-th derivative in a of the mean of y ** (r / 2) f(s sqrt(y) - nc).  Here y has the gamma
+    distribution of shape a = df / 2, f is the k-th derivative of ndtr, and s is x / sqrt(df / 2).
+    """
     return xp.special.normal_gamma(n, r, k, df / 2, nc, x / root_of_half(df))
 
 
 def nct_density(df: Real, nc: Real, x: Real, xp: Namespace) -> Any:
-    """Return the derivative of nctdtr with respect to x."""
+    """Return the derivative of nctdtr, the noncentral t cumulative function, with respect to x."""
     return nct_integral(0, 1, 1, df, nc, x, xp) / root_of_half(df)
 
 
 def nct_by_nc(df: Real, nc: Real, x: Real, xp: Namespace) -> Any:
-    """Return the derivative of nctdtr with respect to nc."""
+    """Return the derivative of nctdtr, the noncentral t cumulative function, with respect to nc."""
     return -nct_integral(0, 0, 1, df, nc, x, xp)
 
 
 def nct_by_df(df: Real, nc: Real, x: Real, xp: Namespace) -> Any:
     """Return the derivative of nctdtr with respect to df.
 
-    The first term is the part through the gamma shape df / 2, the second that through x / sqrt(df / 2).
+    The function depends on df through the gamma shape df / 2 and through x / sqrt(df / 2), so that the
+    derivative has two terms.
     """
     return 0.5 * nct_integral(1, 0, 0, df, nc, x, xp) - nct_density(df, nc, x, xp) * x / (2 * df)
 

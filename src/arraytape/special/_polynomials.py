@@ -191,7 +191,8 @@ def associated_slope(m: Real, v: Real, x: Real, xp: Namespace) -> Any:
 def lower_degrees(n: Real, xp: Namespace) -> list[tuple[int, Any, Any]]:
     """Return tuples (k, mask of k < n, n - k) for k from the largest degree less 1 down to 0.
 
-    The last item is 1 where the mask is False, because callers divide by it.
+    Derivatives in a parameter are sums over the polynomials of lower degrees k.  The last item is 1
+    where the mask is False, because callers divide by it.
     """
     found = []
     for k in range(largest_order(n) - 1, -1, -1):

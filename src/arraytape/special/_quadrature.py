@@ -33,8 +33,9 @@ BENDING = (3.0, 12.0, 28.0)
 
 
 def double_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Register a kernel that gets its operands as 1-d float64 data, in blocks of BLOCK elements.
+    """Register a kernel (a function of raw data) that gets its operands as 1-d float64 blocks.
 
+    So the arrays of quadrature nodes, some for each element, stay small.
     The result is cast to the dtype that the operands had.
     """
 
@@ -76,7 +77,7 @@ def zero_times(coefficient: RawOperand, x: RawArray, xp: Namespace) -> Any:
 
 
 def both_nonzero(x1: RawArray, x2: RawOperand, xp: Namespace) -> Any:
-    """Return x1 * x2, and 0 where either factor is 0, even if the other factor is infinite there."""
+    """Return x1 * x2, and 0 (not NaN) where either factor is 0 and the other one infinite."""
     return xp.where((x1 == 0) | (x2 == 0), 0.0, x1 * x2)
 
 
@@ -120,12 +121,12 @@ def find_cutoff(
 
 
 def clip_edge(x: RawArray, low: RawArray, high: RawArray, xp: Namespace) -> Any:
-    """Return an edge of a panel, moved into the interval from ``low`` to ``high`` of the integral."""
+    """Return x, an edge of a quadrature panel, moved into the interval from ``low`` to ``high``."""
     return xp.minimum(xp.maximum(x, low), high)
 
 
 def exp_derivatives(derivatives: Sequence[Any], order: int) -> list[Any]:
-    """Return the derivatives of exp(f), divided by exp(f), of orders 0 to ``order``.
+    """Return a list of the derivatives of exp(f), divided by exp(f), of orders 0 to ``order``.
 
     derivatives : the derivatives f', f'' and so on.
     """
@@ -179,7 +180,7 @@ def gamma_density(n: RawArray, m: RawArray, a: RawArray, x: RawArray, *, xp: Nam
 
 
 def falling_factorial(a: RawArray, k: int, n: int) -> list[Any]:
-    """Return the derivatives of (a - 1) (a - 2) ... (a - k) with respect to a, of orders 0 to n."""
+    """Return a list of the derivatives of (a - 1) (a - 2) ... (a - k) in a, of orders 0 to n."""
     found = [1.0 + 0.0 * a, *[0.0 * a] * n]
     for j in range(1, k + 1):
         found = [
@@ -189,7 +190,7 @@ def falling_factorial(a: RawArray, k: int, n: int) -> list[Any]:
 
 
 def gamma_power(a: RawArray, x: RawArray, k: int, xp: Namespace) -> Any:
-    """Return x ** (a - 1 - k) exp(-x) / gamma(a)."""
+    """Return x ** (a - 1 - k) exp(-x) / gamma(a), of which derivatives of the gamma density consist."""
     at_zero = xp.exp(xp.special.xlogy(a - 1 - k, x) - xp.special.gammaln(a))
     found = xp.where(x == 0, at_zero, xp.special._igam_fac(a, x) / x ** (k + 1))
     found = xp.where((x == math.inf) | (a == 0), 0.0, found)
@@ -223,10 +224,11 @@ def gammainc_by(n: RawArray, a: RawArray, x: RawArray, *, xp: Namespace) -> Any:
 
 
 def gamma_edges(a: RawArray, x: RawArray, upper: RawArray, xp: Namespace) -> list[Any]:
-    """Return the edges of the quadrature panels in v = log(t / x).
+    """Return the edges of quadrature panels in v = log(t / x), to integrate the gamma density over t.
 
-    The panels go from v = 0 to the v at which the density has fallen by exp(-DEPTH).  For t > x that v
-    is positive, and the mask ``upper`` is True.  Inner edges lie around the v at which x exp(v) is 1.
+    a : the shape.  x : the end of the integral.  The panels go from v = 0 to the v at which the density
+    has fallen by exp(-DEPTH).  For t > x that v is positive, and the mask ``upper`` is True.  Inner
+    edges lie around the v at which x exp(v) is 1.
     """
     far = xp.log1p((a + 50.0) / x)
     start = xp.where(upper, xp.minimum(2.0 * far, far + math.log(4.0)), -(DEPTH + x) / a)
@@ -310,7 +312,10 @@ def beta_density(
 def beta_power(
     a: RawArray, b: RawArray, x: RawArray, y: RawArray, k: int, r: int, xp: Namespace
 ) -> Any:
-    """Return x ** (a - 1 - k) y ** (b - 1 - r) / beta(a, b)."""
+    """Return x ** (a - 1 - k) y ** (b - 1 - r) / beta(a, b), where y is 1 - x.
+
+    Derivatives of the beta density consist of such terms.
+    """
     at_end = (
         xp.special.xlogy(a - 1 - k, x) + xp.special.xlogy(b - 1 - r, y) - xp.special.betaln(a, b)
     )
@@ -382,16 +387,17 @@ def betainc_by(
 
 
 def log_complement(v: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """Return log(y + x exp(v)) for v < 0, where y is 1 - x."""
+    """Return log(y + x exp(v)) for v < 0, where y is 1 - x: a term of the beta density's logarithm."""
     near = (v > -1.0) | (x < 0.5)
     return xp.where(near, xp.log1p(xp.where(near, x * xp.expm1(v), 0.0)), xp.log(y + x * xp.exp(v)))
 
 
 def beta_edges(a: RawArray, b: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> list[Any]:
-    """Return the edges of the quadrature panels in v = logit(t) - logit(x) < 0.
+    """Return the edges of the quadrature panels to integrate the beta density over t from 0 to x.
 
-    The density depends on log(y + x exp(v)).  Inner edges lie at the v where x exp(v) is y, and around
-    the two points beyond which the smaller of y and x exp(v) has no influence on the density.
+    The panels lie in v = logit(t) - logit(x) < 0; y is 1 - x.  The density depends on log(y + x exp(v)).
+    Inner edges lie at the v where x exp(v) is y, and around the two points beyond which the smaller of y
+    and x exp(v) has no influence on the density.
     """
     total, bend = a + b, xp.log(y) - xp.log(x)
     start = (total * xp.log(y) - DEPTH) / a

@@ -44,7 +44,7 @@ def as_floats(x: RawOperand, t: RawArray, xp: Namespace) -> Any:
 
 
 def where_defined(slope: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """Return the slope where the result y is not NaN, else NaN.
+    """Return the slope, a function's derivative, where its result y is not NaN, else NaN.
 
     The formula of a slope may be finite outside of the function's domain, as 1 / x is for log at
     negative x.
@@ -53,7 +53,10 @@ def where_defined(slope: RawArray, y: RawArray, xp: Namespace) -> Any:
 
 
 def largest_order(n: Array | Batched | RawArray | float) -> int:
-    """Return the largest of the orders n as an int, over all examples of vmap; 0 if n is empty."""
+    """Return the largest of the derivative orders n as an int, over all examples of vmap.
+
+    Return 0 if n is empty.
+    """
     if isinstance(n, Array):
         n = (n + 0)._data  # a sum is no view, so _data holds its value
     while isinstance(n, Batched):
@@ -64,8 +67,9 @@ def largest_order(n: Array | Batched | RawArray | float) -> int:
 def kernel_by_order(
     function: Callable[..., Any], kernels: dict[str, Callable[..., Any]] = KERNELS
 ) -> Callable[..., Any]:
-    """Register ``function``, a kernel whose first parameter n, the order, is a Python int; return it.
+    """Register a kernel (a function of raw data) for derivatives of an order n; return ``function``.
 
+    function : computes the derivative; its first parameter n is a Python int.
     The registered kernel accepts an array of orders, too: it calls ``function`` once for each distinct
     order in the array.
 
@@ -100,7 +104,7 @@ def compute_in_double(
 
 
 def horner(ratios: list[float], x: RawArray, xp: Namespace) -> Any:
-    """Return the power series ``1 + r[0] x (1 + r[1] x (...))``, evaluated by Horner's rule.
+    """Return the value of the power series ``1 + r[0] x (1 + r[1] x (...))``, by Horner's rule.
 
     ratios : r, the quotients of neighbouring coefficients.  They do not overflow where the coefficients
     themselves do.

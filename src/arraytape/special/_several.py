@@ -54,7 +54,10 @@ tuple of Array
 
 
 def tuple_result(name: str, function: str, place: int) -> Callable[..., Any]:
-    """Return a kernel ``name`` that computes the result at index ``place`` of SciPy's ``function``."""
+    """Return a kernel (a function of raw data) for one of the results of SciPy's ``function``.
+
+    name : the kernel's name.  place : the index of the result in the tuple that SciPy returns.
+    """
 
     def compute_result(*operands: Any, xp: Namespace) -> Any:
         return getattr(xp.special, function)(*operands)[place]

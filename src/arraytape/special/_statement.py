@@ -43,7 +43,9 @@ UNIT: Interval = (0.05, 0.95)
 
 
 class Statement(NamedTuple):
-    """A function that ``special`` registered, with the facts that tests and generated tables read.
+    """A special function with the facts that tests and the generated tables of the docs read.
+
+    ``special`` makes one for each function.
 
     Attributes
     ----------
@@ -128,7 +130,7 @@ def call_ufunc(
 
 
 def samples_of(domains: Sequence[tuple[float, float, str]]) -> tuple[Sample, ...]:
-    """Return four samples of operands for the generated tests.
+    """Return four samples of operands of a special function for the generated tests.
 
     The operands have equal shapes, or shapes that broadcast, or are 0-d, or are empty.  A domain is a
     tuple (low, high, kind), with the kind "f" for floats and "i" for whole numbers.
@@ -198,11 +200,11 @@ Notes
 
 
 def helper_texts(op: Op, text: str | None) -> str:
-    """Return the docstrings of the helper functions that the rules of an op call.
+    """Return a text of the docstrings of the helper functions that the derivative rules of an op call.
 
-    They are appended to ``text``, the op's docstring, which quotes the rules and so names the helpers.
-    A helper may be defined below the op's definition, so the package calls this function after the
-    import of all modules.
+    The text is appended to ``text``, the op's docstring, which quotes the rules and so names the
+    helpers. A helper may be defined below the op's definition, so the package calls this function after
+    the import of all modules.
     """
     known: dict[str, Any] = {}
     for rule in op.rules or ():

@@ -34,7 +34,7 @@ _beta_pdf = special(
 
 
 def beta_ppf_rules() -> list[Any]:
-    """Return the rules of betaincinv for operands in the order p, a, b."""
+    """Return a list of the derivative rules of betaincinv for operands in the order p, a, b."""
     rules = beta_quantile_rules(1, lambda a, b, p, xp: xp.special.betainccinv(b, a, p))
     by_a, by_b, by_p = rules
     return [
@@ -171,12 +171,15 @@ for _name in ("mean", "variance", "skewness"):
 
 # --- Cauchy and cosine --------------------------------------------------------------------------------
 def z_score(loc: Real, scale: Real, x: Real) -> Any:
-    """Return x, standardized by the location and the scale of a distribution."""
+    """Return (x - loc) / scale, for the location and the scale of a distribution."""
     return (x - loc) / scale
 
 
 def cauchy_rules(sign: int) -> list[Any]:
-    """Return the rules of the Cauchy quantile (sign 1) or inverse survival function (sign -1)."""
+    """Return the derivative rules of a Cauchy quantile in a list, one for each operand.
+
+    sign : 1 for the inverse of the cumulative function, -1 for that of the survival function.
+    """
 
     def quantile(t: RawArray, p: Real, xp: Namespace) -> Any:
         return -sign / xp.tan(math.pi * as_floats(p, t, xp))
@@ -209,16 +212,19 @@ _cosine_invcdf = special(
 
 # --- inverse Gaussian ---------------------------------------------------------------------------------
 def inverse_gauss_by_mean(mu: Real, scale: Real, y: RawArray, xp: Namespace) -> Any:
-    """Return the derivative of the inverse Gaussian quantile y with respect to the mean, -F_mu / F_x.
+    """Return the derivative of the inverse Gaussian quantile y with respect to the mean mu.
 
-    F is the cumulative function.  The exponentials in F_mu and F_x cancel, so the formula has none.
+    It is -F_mu / F_x at y, where F is the cumulative function.  The exponentials in F_mu and F_x cancel,
+    so the formula has none.
     """
     mills = xp.special.erfcx(xp.sqrt(0.5 * scale / y) * (y / mu + 1))
     return (math.sqrt(2.0 * math.pi) * scale / (mu * mu)) * mills * xp.sqrt(y * y * y / scale)
 
 
 def inverse_gauss_rules(sign: int) -> list[Any]:
-    """Return the rules of the inverse Gaussian quantile (sign 1) or inverse survival function (sign -1).
+    """Return the derivative rules of an inverse Gaussian quantile in a list, one for each operand.
+
+    sign : 1 for the inverse of the cumulative function, -1 for that of the survival function.
 
     The rule for ``scale`` follows from Euler's relation, because the quantile is a homogeneous function
     of degree 1 of scale and mean.
@@ -263,7 +269,10 @@ def skew_normal_by_shape(t: RawArray, z: Real, alpha: Real, xp: Namespace) -> An
 
 
 def skew_normal_quantile_rules(sign: int) -> list[Any]:
-    """Return the rules of the skew normal quantile (sign 1) or inverse survival function (sign -1)."""
+    """Return the derivative rules of a skew normal quantile in a list, one for each operand.
+
+    sign : 1 for the inverse of the cumulative function, -1 for that of the survival function.
+    """
 
     def by_p(t: RawArray, loc: Real, scale: Real, alpha: Real, y: RawArray, xp: Namespace) -> Any:
         return sign * t * scale / skew_normal_pdf(t, z_score(loc, scale, y), alpha, xp)
@@ -349,7 +358,7 @@ def nct_mean_by_df(df: Real, xp: Namespace) -> Any:
 
 
 def nct_unit_mean(t: RawArray, df: Real, xp: Namespace) -> Any:
-    """Return the mean of the noncentral t distribution of noncentrality 1."""
+    """Return the mean of the noncentral t distribution of noncentrality 1, in the dtype of t."""
     df = as_floats(df, t, xp)
     return xp.sqrt(0.5 * df) * xp.special.poch(0.5 * df, -0.5)
 

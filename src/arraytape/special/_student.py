@@ -30,7 +30,10 @@ MIDDLE = 1.5  # abs(x) near which the derivative of the density in df changes it
 
 
 def constant_parts(n: int, df: RawArray, xp: Namespace) -> list[Any]:
-    """Return the derivatives in df, of orders 1 to n, of the logarithm of Student's density at 0."""
+    """Return the derivatives in df, of orders 1 to n, of the logarithm of Student's density at 0.
+
+    They are the part of the derivatives of the log-density that does not depend on x.
+    """
     found = [0.5 * (digamma_difference(0.5 * df, 0.5 + 0.0 * df, xp) - 1 / df)]
     for k in range(2, n + 1):
         gammas = xp.special.polygamma(k - 1, 0.5 * (df + 1)) - xp.special.polygamma(k - 1, 0.5 * df)
@@ -140,7 +143,9 @@ def student_edges(df: RawArray, log_odds: RawArray, outer: RawArray, xp: Namespa
     """Return the edges of quadrature panels in v = log(s / x), to integrate the density over s.
 
     The integral goes from s = x to infinity where the mask ``outer`` is True, elsewhere from x to 0.
-    Edges between the ends are chosen as in ``beta_edges``.
+    Edges between the ends lie where a term of the density loses its influence.
+
+    log_odds : the logarithm of x ** 2 / df.
     """
     bend, size = -0.5 * log_odds, 0.5 * xp.log(df + 1)
     start = (0.5 * (df + 1) * log1p_exp(-log_odds, xp) + DEPTH) / df

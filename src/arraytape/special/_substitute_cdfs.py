@@ -146,8 +146,8 @@ def bisect_for(
 ) -> Any:
     """Return the v > 0 at which a monotone function is p, or NaN for p outside (0, 1).
 
-    The logarithm of v is bisected.  Where the function reaches p nowhere, the result is 0 or 1e100, as
-    in SciPy.
+    The inverses of distribution functions are so computed on CuPy's data.  The logarithm of v is
+    bisected.  Where the function reaches p nowhere, the result is 0 or 1e100, as in SciPy.
 
     rising : True where the function rises.  A function that is NaN below its domain has to fall, and one
     that is NaN above its domain has to rise.

@@ -22,7 +22,7 @@ def substitute_polynomial(
     name: str, of_real: Callable[..., Any], first: Callable[..., Any], coefficients: Callable[..., Any],
     reflect: Callable[[int], tuple[int, int]] = lambda n: (0, 0),
 ) -> None:  # fmt: skip
-    """Register a polynomial of SciPy as a kernel for CuPy's data.
+    """Register a polynomial of SciPy as a kernel (a function of raw data) for CuPy's data.
 
     Its operands are the degree n, parameters, and the argument x.
 
@@ -55,12 +55,12 @@ def substitute_polynomial(
 
 
 def half_of_rest(x: RawArray) -> Any:
-    """Return (1 - x) / 2, the argument of the hypergeometric functions below."""
+    """Return (1 - x) / 2, the argument of the hypergeometric function that a polynomial in x is."""
     return 0.5 * (1.0 - x)
 
 
 def refuse_degree(n: RawArray, x: RawArray, *, xp: Namespace) -> Any:
-    """Raise TypeError, because no kernel computes a Hermite polynomial of a degree that is not whole."""
+    """Raise TypeError: CuPy's data has no Hermite polynomials of a degree that is not whole."""
     raise TypeError(not_in_cupy("a Hermite polynomial of a degree that is no whole number", xp))
 
 
@@ -125,7 +125,9 @@ substitute_polynomial(
 
 
 def substitute_formula(name: str, formula: Callable[..., Any]) -> None:
-    """Register a polynomial of SciPy as a kernel for CuPy's data, by a formula with other polynomials.
+    """Register a polynomial of SciPy for CuPy's data, as a formula with other polynomials.
+
+    formula : a function of raw data, the kernel.
 
     The operands are not cast to one dtype, since the other polynomials need the degree as it is.
     """

@@ -196,7 +196,7 @@ def elliprc(x: RawArray, y: RawArray, *, xp: Namespace) -> Any:
 
 
 def refuse_complex_data(name: str, x: RawArray, xp: Namespace) -> None:
-    """Raise TypeError if x is complex, for the kernel ``name``, which only computes with real data."""
+    """Raise TypeError if x is complex: the function ``name`` has only real arguments on CuPy's data."""
     if is_complex(x):
         raise TypeError(not_in_cupy(f"special.{name} of complex data", xp))
 
@@ -240,7 +240,10 @@ def elliprj(x: RawArray, y: RawArray, z: RawArray, p: RawArray, *, xp: Namespace
 
 
 def carlson_third_kind(x: RawArray, y: RawArray, z: RawArray, p: RawArray, xp: Namespace) -> Any:
-    """Return RJ for p > 0 by duplication.  Source: Carlson 1995, algorithm 3; DLMF 19.36.2."""
+    """Return Carlson's elliptic integral RJ for p > 0 by duplication.
+
+    Source: Carlson 1995, algorithm 3; DLMF 19.36.2.
+    """
     total, scale = xp.zeros_like(x), 1.0
     delta = (p - x) * (p - y) * (p - z)
     for _ in range(DUPLICATIONS):
@@ -261,7 +264,10 @@ def carlson_third_kind(x: RawArray, y: RawArray, z: RawArray, p: RawArray, xp: N
 
 
 def carlson_series(e2: RawArray, e3: RawArray, e4: RawArray, e5: RawArray) -> Any:
-    """Return the series of RD and RJ in elementary symmetric functions.  Source: DLMF 19.36.2."""
+    """Return the series of Carlson's RD and RJ for nearly equal arguments.  Source: DLMF 19.36.2.
+
+    e2, e3, e4, e5 : elementary symmetric functions of the arguments' deviations from their mean.
+    """
     series = 1.0 - 3 * e2 / 14 + e3 / 6 + 9 * e2 * e2 / 88 - 3 * e4 / 22 - 9 * e2 * e3 / 52
     series = series + 3 * e5 / 26 - e2 * e2 * e2 / 16 + 3 * e3 * e3 / 40 + 3 * e2 * e4 / 20
     return series + 45 * e2 * e2 * e3 / 272 - 9 * (e3 * e4 + e2 * e5) / 68
@@ -351,7 +357,10 @@ def bessel_of_order_sign(n: int, found: RawArray) -> Any:
 
 
 def iv_recurrence_start(n: int) -> float:
-    """Return the x above which the recurrence of I, up to order n, loses at most one digit."""
+    """Return the x above which the recurrence of the Bessel function I, up to order n, is accurate.
+
+    It loses at most one digit there.
+    """
     return max(12.0, 0.5 * n * n)
 
 

@@ -32,8 +32,9 @@ COMPARISONS = ("eq", "ge", "gt", "le", "lt", "ne")
 
 
 class Boxed:
-    """An array in a box that supports the storage protocol and nothing else.
+    """An array in a box that supports only the operations that arraytape requires of raw data.
 
+    So tests find code that would not work with data of a GPU or of another library.
     inner : an array of the wrapped namespace, which computes.
     boxes : the namespace that creates the boxes.
     """
@@ -48,7 +49,10 @@ class Boxed:
 
     @property
     def memory(self) -> np.ndarray[Any, Any]:
-        """Return the values as a NumPy array.  Only the storage may use this property."""
+        """Return the values as a NumPy array.
+
+        Only the storage, the class that creates and reads boxes, may use this property.
+        """
         inner: Any = self.inner
         found: np.ndarray[Any, Any] = getattr(inner, "_array", inner)
         return found
@@ -92,14 +96,20 @@ class Boxed:
         self.write_into(self.memory, key, value)
 
     def write_into(self, memory: np.ndarray[Any, Any], key: Index, value: RawOperand) -> None:
-        """Write ``value`` to ``memory[key]``; ``memory`` is the box's own memory or a copy."""
+        """Write ``value`` to ``memory[key]``; ``memory`` is the box's own memory or a copy.
+
+        key : the index, whose arrays may be boxed.
+        """
         if isinstance(value, Boxed) and value.device != self.device:
             raise ValueError(f"cannot write data on {value.device} into data on {self.device}")
         memory[self.boxes.memory_key(self, key)] = getattr(value, "memory", value)
 
 
 class Frozen(Boxed):
-    """Boxed data that cannot be written to.  ``x += y`` computes ``x + y`` as new data."""
+    """Boxed data that cannot be written to.  ``x += y`` computes ``x + y`` as new data.
+
+    It imitates the data of JAX.
+    """
 
     __slots__ = ()
 
@@ -112,7 +122,10 @@ class Frozen(Boxed):
 
 
 def refuse_reads(name: str) -> Callable[..., Any]:
-    """Return a special method, such as ``__float__``, that raises TypeError and reads no value."""
+    """Return a special method, such as ``__float__``, that raises TypeError and reads no value.
+
+    name : the name of the method.
+    """
 
     def refuse_read(x: Boxed, *_: Any) -> Any:
         raise TypeError(f"__{name}__ reads values, which may lie on another machine")
@@ -161,6 +174,7 @@ for _name in BINARY:
 class Boxes:
     """An array API namespace that calls the functions of the namespace ``within`` on boxed data.
 
+    Boxed data supports only the operations that arraytape requires.
     kind : the type of the boxes.
     root : the whole namespace, of which this may be a submodule such as linalg.
     """
@@ -183,7 +197,7 @@ class Boxes:
         return value
 
     def wrap_function(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function that takes and returns boxes; ``function`` gets their contents."""
+        """Return a function that takes and returns boxes; ``function`` gets the arrays in them."""
 
         def call_boxed(*arguments: Any, device: Hashable | None = None, **keywords: Any) -> Any:
             boxes = self.root
@@ -208,7 +222,7 @@ class Boxes:
         return self.kind(result) if hasattr(result, "shape") else result
 
     def unbox(self, argument: Any) -> Any:
-        """Return an argument without boxes, and with the wrapped namespace's dtypes."""
+        """Return a function's argument with arrays for boxes, and the wrapped namespace's dtypes."""
         if isinstance(argument, Boxed):
             return argument.inner
         if type(argument) in (tuple, list):
@@ -220,7 +234,10 @@ class Boxes:
         return argument
 
     def memory_key(self, x: Boxed, key: Index) -> Any:
-        """Return ``key`` without boxes; raise IndexError for NumPy arrays, as GPU libraries do."""
+        """Return the index ``key`` with NumPy arrays in place of boxes, to index the memory of x.
+
+        Raise IndexError for NumPy arrays in the key, as GPU libraries do.
+        """
         if type(key) is tuple:
             return tuple([self.memory_key(x, part) for part in key])
         if isinstance(key, np.ndarray | list):
@@ -283,7 +300,7 @@ class StrictBoxes(Boxes):
 
 
 class BoxedNamespace(Standard):
-    """The raw functions on ``Boxed`` data: ops and rules compute with them."""
+    """The raw functions on ``Boxed`` data, with which arraytape's ops and their rules compute."""
 
     def add_at(self, x: Any, key: Index, value: Any) -> Any:
         np.add.at(x.memory, x.boxes.memory_key(x, key), getattr(value, "memory", value))
@@ -291,7 +308,7 @@ class BoxedNamespace(Standard):
 
 
 class FrozenNamespace(BoxedNamespace):
-    """The raw functions on ``Frozen`` data: ``add_at`` returns new data."""
+    """The raw functions on ``Frozen`` data, which cannot be written to: ``add_at`` returns new data."""
 
     def add_at(self, x: Any, key: Index, value: Any) -> Any:
         sums = x.memory.copy(order="K")
@@ -303,7 +320,7 @@ class FrozenNamespace(BoxedNamespace):
 def unpickled(name: str, memory: np.ndarray[Any, Any], device: str) -> Boxed:
     """Return the Boxed that a pickle holds.
 
-    name : the name of the backend.
+    name : the name of the kind of boxes, such as "hostile".
     memory : the values.
     device : the name of the device.
     """

@@ -37,7 +37,8 @@ class CallKeeper:
 
     A wrapper replaces each function under all its names, in the test's module and in all modules of the
     function's own package.  A call is kept if an argument and a result hold a floating-point Array.
-    Calls inside a call of a wrapper are neither kept nor counted.
+    Calls inside a call of a wrapper are neither kept nor counted.  The gradients of these calls are
+    checked after the test.
     limit : how many of the first calls of each function may be kept.
     counts : the number of calls of each function.
     in_call : True while a wrapper runs.
@@ -82,7 +83,7 @@ class CallKeeper:
         return found
 
     def wrap_function(self, f: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a wrapper of ``f`` that counts calls in ``counts`` and adds copies to ``kept``."""
+        """Return a wrapper of ``f`` that counts its calls, and adds copies of calls to ``kept``."""
 
         @functools.wraps(f)
         def keep_call(*args: Any, **keywords: Any) -> Any:
@@ -104,7 +105,10 @@ class CallKeeper:
     def copy_call(
         self, f: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]
     ) -> KeptCall | None:
-        """Return a call with copied arguments; None unless one holds a float Array."""
+        """Return a call with copied arguments; None unless an argument holds a floating-point Array.
+
+        Copies are needed, because the test may change its arguments.
+        """
         try:
             bound = inspect.signature(f).bind(*args, **keywords)
         except (TypeError, ValueError):
@@ -120,6 +124,7 @@ class CallKeeper:
     def check_kept_calls(self, options: dict[str, Any]) -> None:
         """Raise AssertionError if a kept call has wrong gradients, or a function has no kept call.
 
+        A kept call is a call that the test made, with copies of its arguments.
         options : keyword arguments of ``testing.check_gradients``.
         """
         for call in self.kept:
@@ -197,7 +202,10 @@ def check_call(call: KeptCall, options: dict[str, Any]) -> None:
 
 
 def check_quietly(f: Callable[..., Any], inputs: Any, options: dict[str, Any]) -> None:
-    """Call ``check_gradients``; show its warnings only if it raises no error."""
+    """Call ``check_gradients`` without its warnings, unless it raises an error: then show them.
+
+    f, inputs, options : the arguments of ``check_gradients``.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         check_gradients(f, inputs, **options)
@@ -210,6 +218,8 @@ def check_returned(result: Any, options: dict[str, Any], *, differentiates: bool
 
     differentiates : False if ``xp`` is another library than arraytape; then the functions are only
         called.
+    result : the result of the test: a pair (f, inputs), or a list of such pairs.
+    options : keyword arguments of ``testing.check_gradients``.
     """
     pairs = result if isinstance(result, list) else [result]
     for pair in pairs:

@@ -26,7 +26,10 @@ BLOCKS: list[object] = []  # the open blocks of all threads
 
 @contextmanager
 def watching() -> Iterator[GradientTape]:
-    """Open a persistent tape that watches every floating-point array which the namespace makes."""
+    """Open a persistent tape that watches every floating-point array which the namespace makes.
+
+    The backend "taped" runs tests so, to find code that fails on recorded arrays.
+    """
     with GradientTape(persistent=True) as tape, watch_new_arrays():
         token = TAPE.set(tape)
         try:
@@ -39,8 +42,8 @@ def watching() -> Iterator[GradientTape]:
 def watch_new_arrays() -> Iterator[None]:
     """Open a block in which the tape of a thread or task watches each array that it creates.
 
-    ``watch_results`` wraps the namespace's functions that create arrays.  Blocks of several threads
-    share the wrappers.  The last block to end removes the wrappers.
+    The namespace's functions that create arrays are replaced by wrappers meanwhile.  Blocks of several
+    threads share the wrappers.  The last block to end removes the wrappers.
     """
     xp, block = namespace(), object()
     with LOCK:
@@ -62,13 +65,19 @@ def watch_new_arrays() -> Iterator[None]:
 
 
 def replace_function(name: str, function: Callable[..., Any]) -> None:
-    """Set a function of the namespace, or of an extension such as ``fft``, by its dotted name."""
+    """Set a function of the namespace, or of an extension such as ``fft``, by its dotted name.
+
+    name : the name, such as "fft.fftfreq".
+    """
     extension, _, own = name.rpartition(".")
     setattr(getattr(namespace(), extension) if extension else namespace(), own, function)
 
 
 def watch_results(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap ``make`` so that the tape of the calling thread or task watches floating-point results."""
+    """Wrap ``make`` so that the tape of the calling thread or task watches floating-point results.
+
+    make : a function that creates arrays.
+    """
 
     @functools.wraps(make)
     def make_watched(*args: Any, **keywords: Any) -> Any:

@@ -27,7 +27,7 @@ INSTALL = "array-api-strict is not installed: pip install array-api-strict"
 
 # --- which backends -------------------------------------------------------------------------------
 def pytest_configure(config: pytest.Config) -> None:
-    """Store the names of the backends to test; raise UsageError for unknown names.
+    """Store the names of the array libraries ("backends") to test; raise UsageError for unknown names.
 
     They come from the option ``--xp-backends`` or, without it, from the setting ``xp_backends``.
     """
@@ -40,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def backends_named(given: Iterable[str], where: str) -> list[str]:
-    """Return the names of backends in ``given``, each once, in the order of NAMES.
+    """Return the names of array libraries ("backends") in ``given``, each once, in the order of NAMES.
 
     given : strings of names with commas or spaces between them, or "all".
     where : the option or setting that has the names, for messages.
@@ -58,7 +58,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run each test that uses ``xp`` once for each backend.
+    """Run each test with the fixture ``xp`` once for each backend (array library).
 
     A test module with its own fixture ``xp`` does not use ``xp_backend``, so its tests run once.
     """
@@ -68,7 +68,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def xp_backend(request: pytest.FixtureRequest) -> str:
-    """Return the name of the backend that the test runs on."""
+    """Return the name of the backend (array library) that the test runs on; a fixture."""
     name: str = request.param
     apply_marks(request.node, name)
     if name not in available():
@@ -78,14 +78,17 @@ def xp_backend(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def xp(xp_backend: str) -> Iterator[Any]:
-    """Yield the array API namespace of the backend that the test runs on."""
+    """Yield the array API namespace of the library that the test runs on; a fixture."""
     with on(xp_backend) as made:
         yield made
 
 
 # --- skip_xp_backends, xfail_xp_backends ----------------------------------------------------------
 def apply_marks(item: pytest.Item, name: str) -> None:
-    """Skip a test, or mark it as an expected failure, if its marks select the backend ``name``."""
+    """Skip a test, or mark it as an expected failure, if its marks select the backend ``name``.
+
+    The marks are ``skip_xp_backends`` and ``xfail_xp_backends``.
+    """
     for mark in item.iter_markers("skip_xp_backends"):
         if mark_selects(mark, name, {"reason"}):
             pytest.skip(mark.kwargs.get("reason") or f"not on {name}")
@@ -97,7 +100,7 @@ def apply_marks(item: pytest.Item, name: str) -> None:
 
 
 def mark_selects(mark: pytest.Mark, name: str, others: set[str]) -> bool:
-    """Return True if a mark selects the backend ``name``; fail the test for wrong arguments.
+    """Return True if a mark's arguments name the array library ``name``; fail the test for wrong ones.
 
     others : names of further keyword arguments that the mark takes.
     """
@@ -118,7 +121,7 @@ def mark_selects(mark: pytest.Mark, name: str, others: set[str]) -> bool:
 def failure(message: str) -> BaseException:
     """Return an exception that fails a test without a traceback.
 
-    A traceback would show only lines of arraytape.
+    A traceback would show only lines of arraytape.  The caller raises it.
     """
     return pytest.fail.Exception(message, pytrace=False)
 
@@ -156,9 +159,10 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]
 
 
 def read_marks(marks: Iterable[pytest.Mark]) -> tuple[list[Any], dict[str, Any]]:
-    """Return the functions and options of a test's marks ``check_gradients``.
+    """Return the functions whose gradients a test's marks ``check_gradients`` ask for, and options.
 
     If several marks set an option, the value of the mark nearest to the test is used.
+    marks : the marks, nearest to the test first.
     """
     functions: list[Any] = []
     options: dict[str, Any] = {}

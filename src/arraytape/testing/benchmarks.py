@@ -53,8 +53,9 @@ def __dir__() -> list[str]:
 def measures(
     *, unit: str = "seconds", headline: str = "", rank: int = 100, exact: bool = False
 ) -> Callable[[F], F]:
-    """Return a decorator that sets the attributes of a method which asv and the dashboard read.
+    """Return a decorator that describes a benchmark method to asv and the project's dashboard.
 
+    unit : the unit of the figure.
     headline : the title of the method's tile on the dashboard's first page, or "" for no tile.
     rank : the position among the tiles.
     exact : True for counts, which have hardly any noise.
@@ -260,6 +261,7 @@ def version_of(cls: type) -> str:
     """Return a digest of the source of a subclass and its bases up to TapeBenchmarks.
 
     asv compares only results that have equal versions.
+    cls : the subclass of TapeBenchmarks.
     """
     sources = [VERSION]
     for part in cls.__mro__:
@@ -275,7 +277,8 @@ def version_of(cls: type) -> str:
 def measure_of_class(function: FunctionType, cls: type) -> FunctionType:
     """Copy a benchmark method for ``cls``, and set a displayed name that contains the class's name.
 
-    asv reads the displayed name from the function, which all subclasses would otherwise share.
+    asv reads the displayed name from the function, which all subclasses would otherwise share.  The copy
+    is a new method of ``cls``.
     """
     copy = FunctionType(function.__code__, function.__globals__, function.__name__)
     vars(copy).update(vars(function))
@@ -289,7 +292,7 @@ def measure_of_class(function: FunctionType, cls: type) -> FunctionType:
 def time_ratio(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: float) -> float:
     """Return the CPU time of ``ours`` divided by that of ``theirs``.
 
-    Bursts of both calls alternate.  The time of a call is that in its quickest burst.
+    Bursts (several calls in a row) of both alternate.  The time of a call is that in its quickest burst.
     seconds : the CPU time to spend on the measurement.
     """
     numbers = [calls_per_burst(ours), calls_per_burst(theirs)]
@@ -307,7 +310,7 @@ def time_ratio(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: floa
 
 
 def calls_per_burst(call: Callable[[], Any]) -> int:
-    """Return the number of calls that take about BURST seconds."""
+    """Return the number of calls that take about BURST seconds, the time of one measurement."""
     call()
     start = process_time()
     call()

@@ -138,7 +138,7 @@ def modes_of(modes: Sequence[str]) -> list[str]:
 
 
 def orders_of(order: int | Collection[int]) -> set[int]:
-    """Return the orders to check; raise ValueError unless they are 1, 2 or both."""
+    """Return the orders of derivatives to check (1, 2 or both) as a set; raise ValueError for others."""
     if isinstance(order, Iterable) and not isinstance(order, str):
         wanted = set(order)
     else:
@@ -168,7 +168,7 @@ class CheckedFunction:
     The derivatives are with respect to the floating-point leaves of the inputs.
     given : these leaves as NumPy arrays.
     exact : the same arrays in double precision.
-    places : the indices of these leaves among all leaves.
+    places : the indices of these leaves among all leaves (arrays and other objects) of the inputs.
     single : True if an input or a result is in single precision.
     """
 
@@ -204,7 +204,10 @@ class CheckedFunction:
         self.is_scalar = [(y.shape, y.dtype.kind) for y in results] == [((), "f")]
 
     def scalar_loss(self, *arrays: Any) -> Array:
-        """Return the scalar that is differentiated: f's result, or the weighted sum of f's results."""
+        """Return the scalar that is differentiated: f's result, or the weighted sum of f's results.
+
+        arrays : the floating-point inputs.
+        """
         results = self.results(*arrays)
         return results[0] if self.is_scalar else total(results)
 
@@ -233,12 +236,18 @@ class CheckedFunction:
         return floats
 
     def loss_value(self, *xs: Any) -> float:
-        """Return ``scalar_loss`` of NumPy arrays as a float, without NumPy's warnings."""
+        """Return the scalar that is differentiated as a float, without NumPy's warnings.
+
+        xs : the floating-point inputs, as NumPy arrays.
+        """
         with Quiet():
             return float(self.scalar_loss(*map(as_tested_array, xs)))
 
     def flat_results(self, *xs: Any) -> Host:
-        """Call f with NumPy arrays; return all results flattened and joined."""
+        """Call f with NumPy arrays; return all results flattened and joined.
+
+        xs : the floating-point inputs.
+        """
         with Quiet():
             found = [np.asarray(y).reshape(-1) for y in self.results(*map(as_tested_array, xs))]
         return np.concatenate(found)
@@ -252,6 +261,9 @@ class CheckedFunction:
 
         found : the gradients by reverse mode.
         along : the direction, an array for each floating-point input.
+        modes : "rev" and "fwd", or one of them.
+        rtol : the greatest relative difference.
+        h : the step of the differences.
         """
         slope = differences(self.loss_value, self.exact, along, h)
         for mode in modes:
@@ -260,7 +272,10 @@ class CheckedFunction:
                 MismatchSearch(self, mode, rtol, h).raise_first(got, slope)
 
     def forward_slope(self, along: Sequence[Host]) -> float:
-        """Return the slope of ``scalar_loss`` along a direction, by forward mode."""
+        """Return the slope of the scalar loss along a direction, by forward mode.
+
+        along : the direction, an array for each floating-point input.
+        """
         (t,) = slopes(self.scalar_loss, self.given, along)
         return float(t)
 
@@ -271,6 +286,9 @@ class CheckedFunction:
         """Compare second derivatives with differences of slopes; raise AssertionError if unequal.
 
         along, other : the two directions, each an array for each floating-point input.
+        modes : "rev" and "fwd", or one of them.
+        rtol : the greatest relative difference.
+        h : the step of the differences.
         """
 
         def slope_along(*xs: Any) -> float:
@@ -293,6 +311,8 @@ class CheckedFunction:
         If it differs from ``slope``, other steps are tried.
         slope : the slope by differences with the step h.
         at : the function of the inputs whose slope ``slope`` is.
+        along : the direction.
+        rtol : the greatest relative difference.
         """
         if slopes_agree(got, slope, rtol):
             return True
@@ -302,7 +322,10 @@ class CheckedFunction:
         )
 
     def shifted_inputs(self, along: Sequence[Host], t: float) -> list[Any]:
-        """Return the inputs, moved by t times the direction ``along``."""
+        """Return the inputs, moved by t times the direction ``along``.
+
+        Differences evaluate the function there.
+        """
         return [x + t * v for x, v in zip(self.exact, along, strict=True)]
 
     # --- names in messages ------------------------------------------------------------------------
@@ -358,7 +381,10 @@ class MismatchSearch:
         self.problem, self.mode, self.rtol, self.h = problem, mode, rtol, h
 
     def unit_direction(self, place: InputElement) -> list[Any]:
-        """Return the direction in which only the element ``place`` changes."""
+        """Return the direction in which only the element ``place`` changes.
+
+        The direction has an array for each input.
+        """
         along = [np.zeros(x.shape, x.dtype) for x in self.problem.exact]
         along[place.leaf][place.element] = 1j if place.imaginary else 1.0
         return along
@@ -379,7 +405,7 @@ class MismatchSearch:
         Each of these elements comes with the slope from ``got``, the slope by differences of ``at``, and
         the estimated error of the differences.
         at : a function of all inputs.
-        got : a function that returns the mode's slope for an element.
+        got : a function (of an InputElement) that returns the mode's slope for an element.
         """
         wrong, seen, started = [], 0, time.monotonic()
         for place in self.input_elements():
@@ -490,7 +516,8 @@ class MismatchSearch:
         """Raise an AssertionError that names two input elements whose second derivative is wrong.
 
         If no such pair is found, the error shows the second derivative along random directions instead.
-        way : a function that computes Hessian-vector products in the mode under test.
+        way : a function that computes Hessian-vector products in the mode under test (tape in tape, or
+            accumulator around a tape).
         along : the second derivative along the directions by the mode.
         slope : the same by differences of gradients.
         """
@@ -531,7 +558,10 @@ class MismatchSearch:
         )
 
     def element_at(self, k: int) -> InputElement:
-        """Return the element number k of all inputs, flattened and joined."""
+        """Return the element number k of all inputs, flattened and joined.
+
+        A flat gradient has its derivative at index k.
+        """
         for i, x in enumerate(self.problem.exact):
             if k < x.size:
                 return InputElement(i, tuple(int(n) for n in np.unravel_index(k, x.shape)), False)
@@ -540,7 +570,10 @@ class MismatchSearch:
 
     # --- parts of messages ------------------------------------------------------------------------
     def reverse_gradients(self) -> tuple[list[str], list[Any]]:
-        """Return the tape's warnings, and the gradients of ``scalar_loss`` by reverse mode."""
+        """Return the tape's warnings, and the gradients of the scalar loss by reverse mode.
+
+        A warning may name the cause of a wrong gradient.
+        """
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             found = gradients(self.problem.scalar_loss, self.problem.given)
@@ -553,7 +586,10 @@ class MismatchSearch:
         return said + (f", ratio {value / slope + 0.0:.4g}" if usable else "")
 
     def count_differing(self, wrong: Sequence[Any], seen: int) -> str:
-        """Return a text with the number of wrong elements among the ``seen`` compared ones."""
+        """Return a text with the number of wrong elements among the ``seen`` compared ones.
+
+        wrong : the elements that differ.
+        """
         total = sum(x.size * (2 if x.dtype.kind == "c" else 1) for x in self.problem.exact)
         some = "" if seen == total else f" that were compared, of {total}"
         return f" ({len(wrong)} of {seen} elements{some} differ by more than {self.rtol:g})"
@@ -561,7 +597,7 @@ class MismatchSearch:
     def cause_hint(self, wrong: Sequence[Any], worst: InputElement, said: Sequence[str]) -> str:
         """Return the likely cause of the difference with advice; "" if no cause is likely.
 
-        wrong : the elements that differ, from ``compare_elements``.
+        wrong : the elements that differ, each with both slopes and the error of the differences.
         worst : the element that differs most.
         said : the tape's warnings.
         """
@@ -597,7 +633,10 @@ class MismatchSearch:
         return self.shape_hint(wrong)
 
     def shape_hint(self, wrong: Sequence[Any]) -> str:
-        """Return a hint if the gradient is the transpose of the right gradient, else ""."""
+        """Return a hint if the gradient is the transpose of the right gradient, else "".
+
+        wrong : the elements that differ, each with both slopes.
+        """
         leaf = wrong[0][0].leaf
         x = self.problem.exact[leaf]
         table = {(p.element, p.imaginary): (a, b) for p, a, b, _ in wrong if p.leaf == leaf}
@@ -642,11 +681,12 @@ class MismatchSearch:
 
 
 def best_slope(at: Callable[[float], Any], h: float, inputs: Sequence[Any]) -> tuple[Any, float]:
-    """Return the derivative of ``at`` at 0 by differences, and an estimate of its error.
+    """Return the derivative of ``at``, a function of one number, at 0, and an estimate of its error.
 
-    Of several steps, the step with the least error is chosen.  The estimate is the difference between
-    the slopes for a step and for half the step, plus the rounding error.  The estimate is large for a
-    step across a kink or beyond the domain of ``at``, so such steps are not chosen.
+    The derivative is computed by central differences.  Of several steps, the step with the least error
+    is chosen.  The estimate is the difference between the slopes for a step and for half the step, plus
+    the rounding error.  The estimate is large for a step across a kink or beyond the domain of ``at``,
+    so such steps are not chosen.
     h : the first step to try.
     inputs : the inputs of the function under test, whose size determines the rounding error.
     """
@@ -668,7 +708,7 @@ def best_slope(at: Callable[[float], Any], h: float, inputs: Sequence[Any]) -> t
 
 
 def is_inexact(leaf: Any) -> bool:
-    """Return True for a floating-point number or array, which may have a derivative."""
+    """Return True for a floating-point (inexact) number or array, which may have a derivative."""
     if isinstance(leaf, float | complex):
         return True
     kind = getattr(getattr(leaf, "dtype", None), "kind", "")
@@ -699,7 +739,11 @@ def relative_distance(found: complex, expected: complex) -> float:
 
 
 def ratio_hint(value: complex, slope: complex) -> str:
-    """Return a likely cause if the ratio of two slopes is simple, such as -1 or 2; else ""."""
+    """Return a likely cause if the ratio of two slopes is simple, such as -1 or 2; else "".
+
+    value : the slope by the mode under test.
+    slope : the slope by differences.
+    """
     if not np.isfinite(value) or not np.isfinite(slope) or not slope:
         return ""
     ratio = value / slope

@@ -107,7 +107,10 @@ def gradients(f: Function, inputs: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
 
 
 def tape_gradient(f: Function, arrays: Sequence[Array]) -> list[Array]:
-    """Return the gradients of f(*arrays) by a tape; zeros for an array on which f does not depend."""
+    """Return the gradients of f(*arrays) by a tape; zeros for an array on which f does not depend.
+
+    arrays : the arguments of f, which returns one scalar.
+    """
     with GradientTape() as tape:
         tape.watch(arrays)
         y = f(*arrays)
@@ -195,7 +198,10 @@ def slopes(f: Callable[..., Any], inputs: Sequence[Any], along: Sequence[Any]) -
 def input_cotangents(
     f: Callable[..., Any], inputs: Sequence[Any], cotangents: Sequence[Any]
 ) -> list[Any]:
-    """Compute a vector-Jacobian product for each input, from a cotangent of each output."""
+    """Compute a vector-Jacobian product for each input, from a cotangent of each output.
+
+    The inputs are NumPy arrays, the arguments of f.
+    """
     arrays = [as_tested_array(x) for x in inputs]
     with GradientTape() as tape:
         tape.watch(arrays)
@@ -432,7 +438,10 @@ def check_vjp(
 
 
 def output_of_call(f: Callable[..., Any], i: int, inputs: Sequence[Any]) -> Any:
-    """Call f, and return its floating-point output number i as a NumPy array."""
+    """Call f, and return its floating-point output number i as a NumPy array.
+
+    inputs : the arguments of f.
+    """
     return np.asarray(floating_outputs(f(*[as_tested_array(x) for x in inputs]))[i])
 
 

@@ -39,7 +39,7 @@ def __dir__() -> list[str]:
 
 
 class BoxedStorage(Storage):
-    """A storage of arrays that Python code cannot read, as if they were on another device."""
+    """A storage (kind of data) whose arrays Python code cannot read, as if on another device."""
 
     base: type[Boxed] = Boxed
     namespace: type[BoxedNamespace] = BoxedNamespace
@@ -106,7 +106,10 @@ def memory_of(data: RawArray) -> np.ndarray[Any, Any]:
 
 
 class FrozenStorage(BoxedStorage):
-    """A storage of boxed data that cannot be written to."""
+    """A storage (kind of data) of arrays that cannot be written to, as JAX's.
+
+    Boxes around the arrays refuse writes and reads.
+    """
 
     base, namespace = Frozen, FrozenNamespace
     copy = Storage.copy  # returns the data itself, since no write can change the data

@@ -114,7 +114,10 @@ def on(name: str) -> AbstractContextManager[Any]:
 
 @contextmanager
 def backend_block(name: str) -> Iterator[Any]:
-    """Yield the namespace of a backend, with the tape or default device that it needs."""
+    """Yield the namespace of a backend, with the tape or default device that it needs.
+
+    name : the name of the backend, such as "taped".
+    """
     if name == "numpy":
         from array_api_compat import array_namespace  # the wrapper of NumPy that SciPy's tests use
 
@@ -136,7 +139,10 @@ def backend_block(name: str) -> Iterator[Any]:
 
 @contextmanager
 def standard_names() -> Iterator[None]:
-    """Open a block in which ``x.__array_namespace__()`` is ``arraytape.standard``, in all threads."""
+    """Open a block in which ``x.__array_namespace__()`` is ``arraytape.standard``, in all threads.
+
+    Code under test then finds only the functions of the array API standard.
+    """
     PUBLIC.append(standard)
     try:
         yield
@@ -146,7 +152,7 @@ def standard_names() -> Iterator[None]:
 
 @contextmanager
 def taped() -> Iterator[Any]:
-    """Yield arraytape while a tape is open; at the end check a gradient.
+    """Yield arraytape while a tape watches each new array; at the end check a gradient.
 
     The check fails if code in the block disturbed the tape.
     """

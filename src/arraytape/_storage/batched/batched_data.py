@@ -35,14 +35,17 @@ ACTIVE: ContextVar[AxisIds] = ContextVar("arraytape hidden axes", default=())
 
 
 class NoBatchedForm(TypeError):
-    """The error for an operation on batched data that has no batched form.
+    """The error for an operation in ``vmap`` that cannot be done for all examples at once.
 
     Usually the shape of the result, or a branch in the code, depends on values.
     """
 
 
 class Shape(tuple[int, ...]):
-    """The visible shape of batched data, with the ids and lengths of its hidden axes."""
+    """The shape of batched data without its hidden axes; attributes have their ids and lengths.
+
+    A hidden axis is a leading axis of the raw array, one for each enclosing vmap.
+    """
 
     axis_ids: AxisIds
     hidden: tuple[int, ...]
@@ -54,9 +57,11 @@ DTYPES: dict[tuple[Any, AxisIds], Any] = {}
 def dtype_with_axes(dtype: np.dtype[Any], axis_ids: AxisIds) -> Any:
     """Return the dtype object of batched data: it equals ``dtype``, but is another object.
 
-    There is one object for each tuple of hidden axes.  Ops promote operands whose dtypes are not the
-    same object (``is``).  So they also promote operands that differ in hidden axes, without a further
-    check that would slow down ops on data that is not batched.
+    Ops promote operands whose dtypes are not the same object (``is``).  So they also promote operands
+    that differ in hidden axes, without a further check that would slow down ops outside of vmap.
+
+    axis_ids : the ids of the hidden axes, one for each enclosing vmap.  Each tuple of ids has its own
+    dtype object.
     """
     key = dtype.type, axis_ids
     found = DTYPES.get(key)
@@ -73,6 +78,7 @@ def plain(dtype: npt.DTypeLike | None) -> Any:
 class Batched:
     """Many arrays of one shape in one raw array, whose first ``len(axis_ids)`` axes are hidden.
 
+    Each enclosing vmap has a hidden axis, whose indices are the vmap's examples.
     ``shape`` and ``ndim`` do not count the hidden axes.  ``axis_ids`` has the hidden axes' ids in
     ascending order, the order of the axes.
 
@@ -108,7 +114,7 @@ class Batched:
 
     @property
     def hidden(self) -> tuple[int, ...]:
-        """Return the lengths of the hidden axes, in the order of their ids."""
+        """Return the lengths of the hidden axes (one for each enclosing vmap), in order of their ids."""
         if self._data is None:
             return (self.diagonal[2] - self.diagonal[1],)
         return tuple(self._data.shape[: len(self.axis_ids)])
@@ -147,15 +153,20 @@ class Batched:
 
     @property
     def strides(self) -> Any:
-        """Return the strides of the visible axes in bytes; None if the raw data has no strides."""
+        """Return the strides of the visible axes in bytes; None if the raw data has no strides.
+
+        Hidden axes, one for each enclosing vmap, are left out.
+        """
         strides = getattr(self.sample, "strides", None)
         return strides if strides is None else strides[len(strides) - self.ndim :]
 
     def aligned(self, axis_ids: AxisIds, rank: int) -> Any:
         """Return the raw data, reshaped so that it broadcasts with data that has more axes.
 
-        The result has one axis for each of ``axis_ids``, then ``rank`` visible axes.  Axes that the data
-        does not have get length 1.
+        Axes that the data does not have get length 1.
+
+        axis_ids : the ids of the result's hidden axes, one for each enclosing vmap, which come first.
+        rank : the number of the visible axes after them.
         """
         data, count = self.data, len(self.axis_ids)
         extra = rank - len(data.shape) + count
@@ -192,7 +203,10 @@ def namespace_of(data: RawArray) -> Any:
 
 
 def dense(vector: RawArray, start: int, stop: int) -> Any:
-    """Return rows start to stop of the matrix diag(vector), each in the shape of ``vector``."""
+    """Return rows start to stop of the matrix diag(vector), each in the shape of ``vector``.
+
+    That is the raw array of batched data that was stored as (vector, start, stop), without its zeros.
+    """
     storage, count, rows = storage_of(vector), math.prod(vector.shape), stop - start
     xp = storage.xp
     flat = xp.zeros((rows * count,), dtype=vector.dtype, device=vector.device)
@@ -203,17 +217,20 @@ def dense(vector: RawArray, start: int, stop: int) -> Any:
 
 
 def diagonal(vector: RawArray, axis_id: int, start: int, stop: int) -> Batched:
-    """Return rows start to stop of diag(vector), the seeds of a Jacobian, as batched data.
+    """Return rows start to stop of diag(vector) as batched data: many arrays in one, a row in each.
 
-    The zeros are not stored, only ``vector``.
+    The seeds (first cotangents) of a Jacobian are such rows.  Only ``vector`` is stored, not the zeros.
 
-    axis_id : the id of the hidden axis along which the rows lie.
+    axis_id : the id of the hidden axis, which numbers the rows.
     """
     return Batched(None, (axis_id,), (vector, start, stop))
 
 
 def union_of_axes(*axis_ids: AxisIds) -> AxisIds:
-    """Return all ids of several tuples of axis ids, in ascending order and each once."""
+    """Return all ids of several tuples of axis ids, in ascending order and each once.
+
+    Each id names a hidden axis of batched data, which an enclosing vmap made.
+    """
     first = axis_ids[0]
     if all(other == first for other in axis_ids):
         return first
@@ -221,7 +238,10 @@ def union_of_axes(*axis_ids: AxisIds) -> AxisIds:
 
 
 def axis_ids_of(values: Iterable[Any]) -> AxisIds:
-    """Return the ascending ids of the hidden axes of all values, and of values in lists and tuples."""
+    """Return the ascending ids of the hidden axes (one for each enclosing vmap) of all values.
+
+    Values in lists and tuples count, too.  Only ``Batched`` values have hidden axes.
+    """
     found: AxisIds = ()
     for value in values:
         if type(value) is Batched:
@@ -237,7 +257,10 @@ def axis_ids_of(values: Iterable[Any]) -> AxisIds:
 
 
 def lengths_of(values: Iterable[Any]) -> dict[int, int]:
-    """Return a dict from the ids of all hidden axes of the values, ascending, to their lengths."""
+    """Return a dict from the ids of all hidden axes of the values, ascending, to their lengths.
+
+    A hidden axis is a leading axis of batched data, one for each enclosing vmap.
+    """
     sizes: dict[int, int] = {}
     for value in values:
         if type(value) is Batched:
@@ -248,10 +271,11 @@ def lengths_of(values: Iterable[Any]) -> dict[int, int]:
 
 
 def aligned(values: Iterable[Any]) -> tuple[list[Any], AxisIds]:
-    """Return raw data of the values that broadcasts as the values do, and the ids of its hidden axes.
+    """Return (raw data of the values, axis ids), where the raw data of all values broadcasts.
 
-    The raw data of each Batched has an axis for each hidden axis of any value, then as many visible axes
-    as the value with the most axes.  Other values are returned as they are.
+    A ``Batched`` value has hidden axes (one for each enclosing vmap) before its visible axes.  Its raw
+    data gets an axis for each id, the ids of the hidden axes of all values.  Then it gets as many
+    visible axes as the value with the most axes.  Other values are returned as they are.
     """
     axis_ids, rank = axis_ids_of(values), 0
     for value in values:
@@ -262,7 +286,10 @@ def aligned(values: Iterable[Any]) -> tuple[list[Any], AxisIds]:
 
 
 def elementwise(function: Callable[..., Any], *values: Any) -> Any:
-    """Return ``function(*values)`` for an elementwise function and values of which some are Batched."""
+    """Return ``function(*values)`` for an elementwise function and values of which some are Batched.
+
+    The function is called once, on raw arrays that hold the examples of all enclosing vmaps.
+    """
     if len(values) == 2:  # a plain operand of no greater rank broadcasts as it is
         a, b = values
         if type(a) is not Batched:
@@ -278,8 +305,8 @@ def elementwise(function: Callable[..., Any], *values: Any) -> Any:
 def open_hidden_axis(axis_id: int) -> Setting[AxisIds]:
     """Return a context manager in whose block data with the hidden axis ``axis_id`` may be used.
 
-    ``vmap`` runs its function in such a block.  Later, ``check_open`` raises an error for data that the
-    function has left somewhere.
+    ``vmap`` numbers its examples along this axis, and runs its function in such a block.  Later,
+    ``check_open`` raises an error for data that the function has left somewhere, as in a global list.
     """
     return Setting(ACTIVE, (*ACTIVE.get(), axis_id))
 
@@ -291,9 +318,12 @@ AROUND: ContextVar[Mapping[int, Sequence[ref[Recorder]]]] = ContextVar(
 
 
 def recorders_around(axis_id: int) -> Setting[Mapping[int, Sequence[ref[Recorder]]]]:
-    """Return a context manager for vmap, in whose block ``recorders_within(axis_id)`` works.
+    """Return a context manager for vmap that notes the recorders which are active outside of the vmap.
 
-    It notes the recorders that are active now, outside of the vmap, in ``AROUND[axis_id]``.
+    A recorder is a tape or an accumulator.  In the block, ``AROUND[axis_id]`` has these recorders, so
+    that ``recorders_within`` can tell them from those that begin inside of the vmap.
+
+    axis_id : the id of the vmap's hidden axis, which numbers its examples.
     """
     from ..._record.stack import recorders  # imported late, as only tapes need it
 
@@ -301,10 +331,12 @@ def recorders_around(axis_id: int) -> Setting[Mapping[int, Sequence[ref[Recorder
 
 
 def recorders_within(axis_id: int) -> list[Recorder]:
-    """Return the active recorders that began to record inside of the vmap with this hidden axis.
+    """Return the active recorders (tapes, accumulators) that began to record inside of a vmap.
 
-    Their cotangents keep the axis, since each example has a gradient of its own.  The cotangents of
-    recorders outside of the vmap are summed over the axis.
+    Their cotangents keep the vmap's hidden axis, since each example has a gradient of its own.  The
+    cotangents of recorders outside of the vmap are summed over the axis.
+
+    axis_id : the id of the hidden axis, which numbers the vmap's examples.
     """
     from ..._record.stack import recorders
 
@@ -318,7 +350,10 @@ REPLAY = 0
 
 
 def check_open(axis_ids: AxisIds) -> None:
-    """Raise ValueError if one of these hidden axes belongs to a vmap that has ended."""
+    """Raise ValueError if one of these hidden axes belongs to a vmap that has ended.
+
+    Data with such an axis left the function that vmap called, for example through a global list.
+    """
     open_axes = ACTIVE.get()
     for axis_id in axis_ids:
         if axis_id not in open_axes and REPLAY not in open_axes:
@@ -329,21 +364,24 @@ def check_open(axis_ids: AxisIds) -> None:
 
 
 def axes_to_sum(data: Batched, shape: tuple[int, ...]) -> AxisIds:
-    """Return the ids of the hidden axes over which a contribution to a gradient has to be summed.
+    """Return the ids of the hidden axes over which a term of a gradient has to be summed.
 
-    These are the axes that the recorded value does not have and whose vmap has ended: the value was used
-    for all examples.
+    If a value was used for all examples of a vmap, its gradient is the sum over the examples.  So the
+    axes are those of ended vmaps that the term has, but not the value.
 
-    data : the contribution.  shape : the ``Shape`` of the recorded value, which has its hidden axes.
+    data : the term, with a hidden axis for each vmap.  shape : the ``Shape`` of the recorded value,
+    which lists the value's hidden axes.
     """
     own, open_axes = getattr(shape, "axis_ids", ()), ACTIVE.get()
     return tuple([n for n in data.axis_ids if n not in own and n not in open_axes])
 
 
 def ended_axes(shape: Any) -> dict[int, int]:
-    """Return the hidden axes of a recorded value whose vmap has ended, as a dict from id to length.
+    """Return the hidden axes of a value whose vmap has ended, as a dict from id to length.
 
-    shape : the ``Shape`` of the value.
+    A hidden axis is a leading axis of batched data that numbers the examples of a vmap.
+
+    shape : the ``Shape`` of the value, which lists its hidden axes, or any other shape, which has none.
     """
     own, open_axes = getattr(shape, "axis_ids", ()), ACTIVE.get()
     lengths = shape.hidden if own else ()
@@ -351,7 +389,10 @@ def ended_axes(shape: Any) -> dict[int, int]:
 
 
 def summed(x: Batched, /, axis_ids: AxisIds) -> Any:
-    """Return x summed over the hidden axes ``axis_ids``; plain data if none is left."""
+    """Return x summed over hidden axes (examples of vmaps); raw data if no hidden axis is left.
+
+    axis_ids : the ids of these axes.
+    """
     axes = tuple([i for i, axis_id in enumerate(x.axis_ids) if axis_id in axis_ids])
     rest = tuple([axis_id for axis_id in x.axis_ids if axis_id not in axis_ids])
     total = namespace_of(x.data).sum(x.data, axis=axes)
@@ -359,9 +400,10 @@ def summed(x: Batched, /, axis_ids: AxisIds) -> Any:
 
 
 def spread(x: Any, /, axis_ids: AxisIds, hidden: tuple[int, ...], copy: bool = True) -> Any:
-    """Return x with the hidden axes ``axis_ids`` added, along which x is repeated.
+    """Return x with further hidden axes, along which it is repeated: the same value for each example.
 
-    x : batched data, or raw data.  hidden : the lengths of these axes.  copy : False for a view.
+    x : batched data, or raw data.  axis_ids : the ids of the added axes, one for each vmap.
+    hidden : the lengths of these axes.  copy : False for a view of x without a copy.
     """
     sizes = dict(zip(axis_ids, hidden, strict=True))
     if type(x) is Batched:
@@ -403,14 +445,21 @@ def without_gaps(data: RawArray | Batched, count: int) -> Any:
 
 
 def spread_like(data: RawArray | Batched, other: RawArray | Batched) -> Any:
-    """Return ``data``, repeated along the hidden axes that only ``other`` has; data itself if none."""
+    """Return ``data``, repeated along the hidden axes that only ``other`` has; data itself if none.
+
+    A hidden axis numbers the examples of a vmap, so that each example gets the same data.
+    """
     if type(other) is not Batched or set(other.axis_ids) <= set(axis_ids_of((data,))):
         return data
     return spread(data, other.axis_ids, other.hidden)
 
 
 def batched(x: Any, /, axis_id: int) -> Any:
-    """Return x with its first visible axis as the hidden axis ``axis_id``: the input of a vmap."""
+    """Return x with its first visible axis as the hidden axis ``axis_id``.
+
+    Such is the input of a vmap: the function sees the shape of one example, x[i].  The hidden axis
+    numbers the examples.
+    """
     if type(x) is not Batched:
         return Batched(x, (axis_id,))
     axis_ids = tuple(sorted((*x.axis_ids, axis_id)))
@@ -421,7 +470,7 @@ def batched(x: Any, /, axis_id: int) -> Any:
 def unbatched(x: Any, /, axis_id: int, size: int) -> Any:
     """Return x with the hidden axis ``axis_id`` as the first visible axis: the output of a vmap.
 
-    If x does not have the axis, x is repeated ``size`` times.
+    The axis numbers the examples of the vmap.  If x does not have it, x is repeated ``size`` times.
     """
     if axis_id not in axis_ids_of((x,)):
         x = spread(x, (axis_id,), (size,))
@@ -443,8 +492,9 @@ def holds_anywhere(mask: RawArray | Batched) -> bool:
 def refusal(operation: str, x: Batched) -> Exception:
     """Return the error for an operation that needs one value where x has one for each example of vmap.
 
+    An example is ``float(x)`` in a function that vmap calls.
 
-    operation : what was called, as text for the message.
+    operation : the called function or conversion, as text for the message.
     """
     check_open(x.axis_ids)
     return NoBatchedForm(

@@ -20,7 +20,13 @@ ONE_BY_ONE = "one by one"  # all other functions: called in a loop, for one exam
 
 
 def form_by_facts(facts: Facts) -> str:
-    """Return the form, one of the constants above, of an op with these facts."""
+    """Return the form of an op: how its raw function is applied to the data of vmap's examples.
+
+    The form is a constant of this module, such as ELEMENTS (one call on aligned data) or ONE_BY_ONE (a
+    loop over the examples).
+
+    facts : the op's statements about itself, such as "elementwise" or its signature.
+    """
     if facts.moves or facts.data_dependent_shape == "x":
         return REFUSED
     if facts.per_element:

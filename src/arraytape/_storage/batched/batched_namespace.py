@@ -54,7 +54,10 @@ if TYPE_CHECKING:
 
 
 def function_of(name: str, values: Iterable[Any]) -> Any:
-    """Return the function ``name``, such as "linalg.inv", of the library of the data in ``values``."""
+    """Return the function ``name``, such as "linalg.inv", of the library of the data in ``values``.
+
+    The library is the one of the arrays, or of the arrays inside batched data; NumPy if there is none.
+    """
     found = raw_of(values) or numpy_namespace
     for part in name.split("."):
         found = getattr(found, part)
@@ -62,11 +65,12 @@ def function_of(name: str, values: Iterable[Any]) -> Any:
 
 
 def raw_axis(axis: Any, by: int, rank: int) -> Any:
-    """Return the axis, or axes, of the raw data for a visible axis, or several, of batched data.
+    """Return the number of an axis in the raw data of batched data; a tuple for several axes.
 
     Raises NumPy's AxisError for an axis out of range, which could otherwise select a hidden axis.
 
-    by : the number of hidden axes.  rank : the number of visible axes.
+    axis : the axis, or axes, as the user counts them.  by : the number of hidden axes before the first
+    of these (one for each enclosing vmap).  rank : the number of axes without the hidden ones.
     """
     if type(axis) in (tuple, list):
         places = [int(normalize_axis_index(operator.index(a), rank)) for a in axis]
@@ -77,7 +81,10 @@ def raw_axis(axis: Any, by: int, rank: int) -> Any:
 
 
 def rewrapped(result: Any, axis_ids: Any) -> Any:
-    """Return a raw result with these hidden axes as batched data, or a list or tuple of such results."""
+    """Return raw data as batched data, and a list or tuple of raw data as one of batched data.
+
+    axis_ids : the ids of the leading axes of the data that are hidden, one for each enclosing vmap.
+    """
     if isinstance(result, tuple | list):
         parts: list[Any] = [Batched(part, axis_ids) for part in result]
         return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
@@ -85,7 +92,7 @@ def rewrapped(result: Any, axis_ids: Any) -> Any:
 
 
 def unpack_batched(x: Batched) -> tuple[Any, Any, int]:
-    """Return the raw data, the ids of the hidden axes, and their number."""
+    """Return the raw data of x, the ids of its hidden axes (one for each vmap), and their number."""
     return x.data, x.axis_ids, len(x.axis_ids)
 
 
@@ -96,7 +103,10 @@ def default_axis(name: str) -> Any:
 
 
 class Extension:
-    """An extension of the batched namespace: ``linalg``, ``fft`` or ``special``."""
+    """An extension of a batched namespace: ``linalg``, ``fft`` or ``special``.
+
+    Its attribute ``inv``, say, is the function "linalg.inv" of ``namespace``.
+    """
 
     def __init__(self, namespace: BatchedNamespace, prefix: str) -> None:
         self.namespace, self.prefix = namespace, prefix
@@ -108,7 +118,8 @@ class Extension:
 class BatchedNamespace:
     """The raw namespace of batched data; its functions also accept data that is not batched.
 
-    It has the array API standard's functions, and those that the class ``Standard`` adds.
+    Batched data holds an array for each example of a vmap.  The namespace has the array API standard's
+    functions, and those that the class ``Standard`` adds.
     """
 
     def __init__(self) -> None:
@@ -121,14 +132,20 @@ class BatchedNamespace:
         return found
 
     def form(self, name: str) -> str:
-        """Return the form of a function: how it is applied to batched data (see ``batched_forms``)."""
+        """Return the form of a function: how the library's function is applied to batched data.
+
+        An example is ELEMENTS: the function is called once, on aligned data of all vmap examples.
+        """
         if hasattr(type(self), name.replace(".", "_")):
             return OWN
         found = form_by_facts(REGISTRY.get(name) or facts_of(name))
         return AXES if found == ONE_AXIS and default_axis(name) is not None else found
 
     def find(self, name: str) -> Any:
-        """Return the function, dtype or constant of a dotted name, such as "linalg.inv"."""
+        """Return the function, dtype or constant of a dotted name, such as "linalg.inv".
+
+        A function is new: it applies the library's function of this name to batched data.
+        """
         form = self.form(name)
         if form == OWN:
             return getattr(self, name.replace(".", "_"))
@@ -211,11 +228,11 @@ class BatchedNamespace:
     def of_numbers(
         self, name: str, x: RawArray | Batched, others: Sequence[RawArray], keywords: dict[str, Any]
     ) -> Any:
-        """Compute the function ``name``, such as "sum", of a batched x that has no visible axis.
+        """Return the result of the function ``name``, such as "sum", of one number for each example.
 
-        The raw data gets a new last axis of length 1, since the library's function would otherwise work
-        along a hidden axis.  A first call, on zeros of the visible shape, raises NumPy's errors and
-        shows the result's shape.
+        All axes of x are hidden: they number the examples of vmap.  So the raw data gets a new last axis
+        of length 1, since the library's function would otherwise work along a hidden axis.  A first
+        call, on zeros of one example's shape, raises NumPy's errors and shows the result's shape.
 
         others, keywords : the further arguments of the function.
         """
@@ -345,10 +362,10 @@ class BatchedNamespace:
     stop_gradient = fresh
 
     def each(self, function: Callable[..., Any], x: Any, name: str = "") -> Any:
-        """Apply ``function(data, xp)``, which keeps the shape, to the raw data of x.
+        """Return x with ``function(data, xp)``, which keeps the shape, in place of its raw data.
 
-        name : the op that ``function`` computes, if diagonal data may stay diagonal.  With "" its zeros
-        are made, too.
+        name : the op that ``function`` computes.  Then x may stay stored as the vector of a diagonal
+        matrix, as the seeds of a Jacobian are.  With "" the zeros of this matrix are made, too.
         """
         if type(x) is not Batched:
             return function(x, namespace_of(x))

@@ -20,7 +20,10 @@ from .batched_data import Batched, axis_ids_of, elementwise, refusal
 
 # --- diagonal data -----------------------------------------------------------------------------------
 def broadcasts_to(value: Any, vector: RawArray) -> bool:
-    """Return True if ``value`` is not batched, and broadcasts to the shape of ``vector``."""
+    """Return True if ``value`` is not batched, and broadcasts to the shape of ``vector``.
+
+    Then a product of ``value`` and the matrix diag(vector) can be stored as a vector, too.
+    """
     shape = getattr(value, "shape", ())
     if type(value) is Batched:
         return False
@@ -32,7 +35,10 @@ def broadcasts_to(value: Any, vector: RawArray) -> bool:
 
 
 def keeps_zeros(groups: Sequence[Sequence[int]], values: tuple[Any, ...], vector: RawArray) -> bool:
-    """Return True if a function of ``values`` is 0 off the diagonal, as the diagonal data among them is.
+    """Return True if a function of diagonal data and other ``values`` is 0 off the diagonal.
+
+    Diagonal data is stored as the vector of a diagonal matrix, as the seeds of a Jacobian are.  So is
+    the function's result if it is 0 off the diagonal.
 
     groups : tuples of positions in ``values`` in which the function is jointly linear, such as (0,) and
     (1,) for ``multiply``.  So the function is 0 where all operands of one group are 0.
@@ -48,14 +54,19 @@ def keeps_zeros(groups: Sequence[Sequence[int]], values: tuple[Any, ...], vector
 
 
 def is_diagonal_data(value: Any) -> bool:
-    """Return True if ``value`` is batched data stored as the vector of a diagonal matrix."""
+    """Return True if ``value`` is batched data stored as the vector of a diagonal matrix.
+
+    The seeds (first cotangents) of a Jacobian are stored so, without the matrix's zeros.
+    """
     return type(value) is Batched and value._data is None
 
 
 def on_diagonal(name: str, function: Callable[..., Any], values: tuple[Any, ...]) -> Any:
-    """Return ``function(*values)`` as diagonal data, computed from the vectors of diagonal values.
+    """Return ``function(*values)`` for diagonal data, computed without making its zeros.
 
-    Return None if no value is diagonal, or if the result would not be 0 off the diagonal.
+    Diagonal data is batched data stored as the vector of a diagonal matrix, as the seeds (the first
+    cotangents) of a Jacobian are.  The function is called on the vectors, and the result is diagonal
+    data, too.  Return None if no value is diagonal, or if the result would not be 0 off the diagonal.
 
     name : the op that ``function`` computes, whose facts tell in which operands it is linear.
     """
@@ -90,9 +101,10 @@ HANDLE = "_value_id"
 
 
 def binary_method(short: str, side: str) -> Callable[..., Any]:
-    """Return the method for a binary operator: for ("add", "r") it is ``__radd__``.
+    """Return the method of ``Batched`` for a binary operator: for ("add", "r") it is ``__radd__``.
 
-    side : "" for ``x + y``, "r" for the reflected operator, "i" for ``x += y``.
+    short : the operator's name in the method's name.  side : "" for ``x + y``, "r" for the reflected
+    operator, "i" for ``x += y``.
     """
     function, name = getattr(operator, f"__{short}__"), LINEAR.get(short, "")
 
@@ -123,7 +135,10 @@ def binary_method(short: str, side: str) -> Callable[..., Any]:
 
 
 def unary_method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the method for a unary operator.  name : the op that ``function`` computes."""
+    """Return the method of ``Batched`` for a unary operator.
+
+    name : the name of the op that ``function`` computes on raw data.
+    """
 
     def method(x: Batched) -> Any:
         found = on_diagonal(name, function, (x,))
@@ -133,7 +148,10 @@ def unary_method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def refusing_method(conversion: str) -> Callable[..., Any]:
-    """Return a method that raises the error for a conversion such as "bool()", which needs one value."""
+    """Return a method of ``Batched`` that raises the error for a conversion such as "bool()".
+
+    The conversion needs one value, but batched data has one for each example of a vmap.
+    """
 
     def method(x: Batched, *_: Any, **__: Any) -> Any:
         raise refusal(conversion, x)

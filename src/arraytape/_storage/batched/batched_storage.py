@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 
 class BatchedStorage(Storage):
-    """The storage of batched data: its methods call those of the storage of the raw data inside."""
+    """The adapter for batched data, which holds an array for each example of a vmap in one raw array.
+
+    Its methods call those of the storage (the adapter of NumPy or CuPy) of this raw array.
+    """
 
     name, kind, mixed, many = "batched", Batched, 2, True
 

@@ -31,14 +31,18 @@ WHOLE = slice(None)
 
 
 def is_array_part(part: Any) -> bool:
-    """Return True if a part of a key is an array or a bool, so that the key makes a copy, not a view."""
+    """Return True if an item of an indexing key is an array or a bool.
+
+    Then ``x[key]`` is a copy, not a view.
+    """
     return type(part) in STORAGES or type(part) is bool or type(part) is np.bool
 
 
 def key_parts(key: Index, rank: int) -> list[Any]:
-    """Return the parts of a key for ``rank`` axes, with full slices in place of Ellipsis.
+    """Return the items of a key for ``rank`` axes as a list, with full slices in place of Ellipsis.
 
-    Full slices are also added for axes that the key does not mention, since hidden axes may follow.
+    Full slices are also added for axes that the key does not mention, because the caller moves vmap's
+    hidden axes behind them.
     Raises IndexError if the key has several Ellipses or indexes more than ``rank`` axes.
     """
     parts = list(key) if type(key) is tuple else [key]
@@ -54,14 +58,14 @@ def key_parts(key: Index, rank: int) -> list[Any]:
 
 
 def is_mask(part: Any) -> bool:
-    """Return True if a part of a key is a bool or a boolean array, batched or not."""
+    """Return True if an item of an indexing key is a bool or a boolean array, batched or not."""
     if type(part) is bool or type(part) is np.bool:
         return True
     return type(part) in STORAGES and part.dtype.kind == "b"
 
 
 def rank_of_mask(part: Any) -> int:
-    """Return the number of axes that a mask indexes: 0 for a bool."""
+    """Return the number of axes that a mask, an item of an indexing key, indexes: 0 for a bool."""
     return len(getattr(part, "shape", ()))
 
 
@@ -70,27 +74,33 @@ def value_shape(value: RawOperand) -> tuple[int, ...]:
 
 
 def check_key(key: Index) -> None:
-    """Raise NoBatchedForm for a batched mask: it selects another number of elements in each example."""
+    """Raise NoBatchedForm if the key has a mask that differs between the examples of a vmap.
+
+    Such a mask selects another number of elements in each example, so that no array can hold them all.
+    """
     for part in key if type(key) is tuple else (key,):
         if type(part) is Batched and is_mask(part):
             raise refusal("indexing with a boolean key", part)
 
 
 def hidden_axes_last(data: RawArray, count: int) -> Any:
-    """Return raw data with its first ``count`` axes moved to the end."""
+    """Return raw data with its first ``count`` axes, those of vmap's examples, moved to the end."""
     rank = len(data.shape)
     return namespace_of(data).permute_dims(data, (*range(count, rank), *range(count)))
 
 
 def hidden_axes_first(data: RawArray, count: int) -> Any:
-    """Return raw data with its last ``count`` axes moved to the front."""
+    """Return raw data with its last ``count`` axes, those of vmap's examples, moved to the front."""
     rank = len(data.shape)
     return namespace_of(data).permute_dims(data, (*range(rank - count, rank), *range(rank - count)))
 
 
 @attach_method(Batched, "__getitem__")
 def get(x: Any, key: Any) -> Any:
-    """Return ``x[key]`` for x and key that may be batched or not; a view if the key has no arrays."""
+    """Return ``x[key]``, where x and arrays in the key may be batched: one for each vmap example.
+
+    The result is a view if the key has no arrays.
+    """
     parts = key if type(key) is tuple else (key,)
     if type(x) is Batched and BASIC.issuperset(map(type, parts)):
         return Batched(x.data[(*(WHOLE,) * len(x.axis_ids), *parts)], x.axis_ids)
@@ -109,10 +119,10 @@ def get(x: Any, key: Any) -> Any:
 
 
 def gather_elements(x: Any, key: Any) -> Any:
-    """Return ``x[key]`` for a key with indices that differ between the examples, in one gather.
+    """Return ``x[key]`` for a key with indices that differ between vmap's examples, in one call.
 
-    The key is extended by an arange for each hidden axis of x, so that each example of x is read at the
-    indices of the same example.
+    The key is extended by an arange for each hidden axis of x (an axis that numbers examples).  So each
+    example of x is read at the indices of the same example.
     """
     parts = key_parts(key, len(x.shape))
     if any(part is None or is_mask(part) for part in parts):
@@ -145,7 +155,7 @@ def gather_elements(x: Any, key: Any) -> Any:
 def put_batched(x: Batched, key: Index, value: RawOperand) -> Batched:
     """Do ``x[key] = value``; return x, or changed batched data if x cannot be written to in place.
 
-    Raises NoBatchedForm if key or value has a hidden axis that x does not have.
+    Raises NoBatchedForm if key or value differs between examples of a vmap for which x is the same.
     """
     data = written_data(x, key, value)
     return x if data is x.data else Batched(data, x.axis_ids)
@@ -153,13 +163,19 @@ def put_batched(x: Batched, key: Index, value: RawOperand) -> Batched:
 
 @attach_method(Batched, "__setitem__")
 def set_item(x: Batched, key: Index, value: RawOperand) -> None:
-    """Set ``x[key] = value``; raise TypeError if the data cannot be written to in place."""
+    """Set ``x[key] = value``, where each may differ between the examples of a vmap.
+
+    Raise TypeError if the data of x cannot be written to in place.
+    """
     if put_batched(x, key, value) is not x:
         raise TypeError(f"{storage_of(x.sample).name} data cannot be written to in place")
 
 
 def written_data(x: Batched, key: Any, value: Any) -> Any:
-    """Do ``x[key] = value`` for ``put_batched``; return x's raw data, or a changed copy."""
+    """Do ``x[key] = value``; return x's raw data, or a changed copy if x cannot be written to in place.
+
+    x, key, value : data that may differ between the examples of a vmap; x has the axes of all of them.
+    """
     storage = storage_of(x.data)
     if type(key) is Batched and is_mask(key) and key.ndim == x.ndim and not value_shape(value):
         # A batched mask selects other elements in each example, but where(mask, value, x) fits all.
@@ -194,7 +210,10 @@ def written_data(x: Batched, key: Any, value: Any) -> Any:
 
 
 def scatter_add_batched(x: Any, shape: Any, key: Any) -> Any:
-    """Return zeros of ``shape`` with x added at ``key``; elements that key selects twice add up."""
+    """Return zeros of ``shape`` with x added at ``key``, where x or key differs between vmap examples.
+
+    The cotangent of ``y[key]`` is so turned into that of y.  Elements that key selects twice add up.
+    """
     parts = key if type(key) is tuple else (key,)
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     check_key(key)
@@ -216,9 +235,10 @@ def scatter_add_batched(x: Any, shape: Any, key: Any) -> Any:
 
 
 def add_at_batched(x: Any, key: Any, value: Any) -> Any:
-    """Do ``x[key] += value``; return x, or new data if x cannot hold the result.
+    """Do ``x[key] += value``, where each may differ between the examples of a vmap.
 
-    An element that key selects twice gets both values.
+    Return x, or new data if x cannot hold the result.  An element that key selects twice gets both
+    values.
     """
     parts = key if type(key) is tuple else (key,)
     if not set(axis_ids_of((*parts, value))) <= set(axis_ids_of((x,))) or axis_ids_of(parts):
@@ -241,16 +261,17 @@ def add_at_batched(x: Any, key: Any, value: Any) -> Any:
 def raw_of(values: Iterable[Any]) -> Any:
     """Return the raw namespace, such as NumPy's, for the arrays in ``values``; None without arrays.
 
-    For arrays of several storages it is the namespace that accepts the others' data, too.
+    For arrays of several storages (adapters of libraries) it is the one that accepts all their data.
     """
     storages = [*storages_of(values)]
     return max(storages, key=lambda storage: storage.mixed).xp if storages else None
 
 
 def storages_of(values: Iterable[Any]) -> Iterator[Storage]:
-    """Yield the storage of each raw array in ``values``, nested lists and tuples of arrays included.
+    """Yield the storage (the adapter of NumPy or CuPy) of each raw array in ``values``.
 
-    For a Batched array, the storage is that of the array which it wraps.
+    Arrays in nested lists and tuples count, too.  For a ``Batched``, the storage is that of the array
+    which it wraps.
     """
     for value in values:
         if type(value) is Batched:
@@ -262,9 +283,10 @@ def storages_of(values: Iterable[Any]) -> Iterator[Storage]:
 
 
 def picked(value: Any, at: dict[int, int]) -> Any:
-    """Return ``value``, in which each Batched is replaced by its array for one example.
+    """Return ``value`` with its data for one example of vmap in place of each ``Batched``.
 
-    at : the example, as a dict from the id of each hidden axis to an index along the axis.
+    at : the example, as a dict from the id of each hidden axis (one for each enclosing vmap) to an index
+    along the axis.
     """
     if type(value) is Batched:
         data = value.data[tuple([at[axis_id] for axis_id in value.axis_ids])]
@@ -275,7 +297,9 @@ def picked(value: Any, at: dict[int, int]) -> Any:
 
 
 def each_one(function: Callable[..., Any], values: Iterable[Any], keywords: dict[str, Any]) -> Any:
-    """Call a function of raw data for one example after the other; return the results, batched.
+    """Call a function for one example of vmap after the other; return the results as batched data.
+
+    Functions of raw data need this loop if they cannot compute all examples at once.
 
     values, keywords : the arguments, of which some may be Batched or lists with Batched items.
     """

@@ -19,7 +19,10 @@ FEW = 32
 
 @attach_method(Batched, "__matmul__")
 def matmul(a: Any, b: Any) -> Any:
-    """Return ``a @ b`` for operands that may be batched, by as few products as possible."""
+    """Return ``a @ b`` for operands that may be batched, by as few products as possible.
+
+    A batched operand holds a matrix for each example of a vmap.
+    """
     if type(a) is Batched and type(b) is not Batched:
         found = batched_times_plain(a, b)
     elif type(b) is Batched and type(a) is not Batched:
@@ -40,7 +43,8 @@ def matmul_reflected(b: RawArray, a: RawArray) -> Any:
 def batched_times_plain(a: Batched, b: RawArray) -> Any:
     """Return ``a @ b`` of a batched a and an unbatched b, by one product with the rows of all examples.
 
-    Return None for shapes that only the function ``product_of_stacks`` handles.
+    Here a holds a matrix for each example of a vmap.  Return None if the caller has to multiply stacks
+    of matrices, because of the operands' shapes.
     """
     if len(b.shape) != 2 or not a.ndim or a.shape[-1] != b.shape[0]:
         return Batched(a.data @ b, a.axis_ids) if len(b.shape) == 1 and a.ndim else None
@@ -61,8 +65,8 @@ def batched_times_plain(a: Batched, b: RawArray) -> Any:
 def plain_times_batched(a: RawArray, b: Batched) -> Any:
     """Return ``a @ b`` of an unbatched a and a batched b.
 
-    If the examples in b have few columns, use one product with the columns of all examples.
-    Return None for shapes that only the function ``product_of_stacks`` handles.
+    Here b holds a matrix for each example of a vmap.  If these have few columns, use one product with
+    the columns of all examples.  Return None if the caller has to multiply stacks of matrices.
     """
     if not b.ndim or a.shape[-1:] != (b.shape[-2:-1] or b.shape):
         return None
@@ -81,7 +85,10 @@ def plain_times_batched(a: RawArray, b: Batched) -> Any:
 
 
 def product_of_stacks(a: RawArray, b: RawArray) -> Any:
-    """Return ``a @ b`` by a product of stacks of matrices, where the hidden axes are stack axes."""
+    """Return ``a @ b`` by a product of stacks of matrices.
+
+    The hidden axes of batched operands, which number vmap's examples, become axes of the stacks.
+    """
     if not (len(a.shape) and len(b.shape)):
         raise ValueError(f"matmul needs at least one dimension, got {a.shape} and {b.shape}")
     row, column = len(a.shape) == 1, len(b.shape) == 1
@@ -95,12 +102,18 @@ def product_of_stacks(a: RawArray, b: RawArray) -> Any:
 
 
 def batched_solve(a: RawArray, b: RawArray) -> Any:
-    """Return ``a^-1 b``.  As in the standard, b is one vector if it has one axis, hidden axes aside."""
+    """Return ``a^-1 b``, where a or b has a matrix for each example of a vmap.
+
+    As in the standard, b is one vector if each of its examples has one axis.
+    """
     return solved_by(lambda xp: xp.linalg.solve, a, b)
 
 
 def batched_solve_again(a: RawArray, b: RawArray, /, *, adjoint: bool = False) -> Any:
-    """Return ``a^-1 b``, or ``a^-H b`` if ``adjoint``, with cached factors of a if there are any."""
+    """Return ``a^-1 b``, or ``a^-H b`` if ``adjoint``, for each example of a vmap.
+
+    "Again" means that cached factors of a, from an earlier solution, are used if there are any.
+    """
     return solved_by(lambda xp: functools.partial(xp.solve_again, adjoint=adjoint), a, b)
 
 
@@ -109,7 +122,7 @@ def solved_by(
     a: Any,
     b: Any,
 ) -> Any:
-    """Return ``a^-1 b`` for all examples by one call of ``solve_of(xp)(matrices, right_hand_sides)``.
+    """Return ``a^-1 b`` for all examples of vmap, by one call of a library's solver.
 
     solve_of : a function that returns the solver of a raw namespace xp, such as NumPy's
     ``linalg.solve``.

@@ -16,11 +16,12 @@ NO_TRUE, BELOW = "no True", "below"
 
 
 def with_element_checks(program: Program) -> Program:
-    """Return the program with checks of elements in place of some guards.
+    """Return the program with checks of single elements in place of some guards.
 
-    If a guard requires ``any(mask)`` to be False, the elements of the mask are checked.  If a value is
-    computed only to be checked for NaN, its operands are compared with a limit instead.  Below the
-    limit, the value has no NaN; above it, NumPy's program computes the value and checks it.
+    A guard is a condition on a value, checked in each replay. Machine code checks elements while it
+    computes them. If a guard requires ``any(mask)`` to be False, the elements of the mask are checked.
+    If a value is computed only to be checked for NaN, its operands are compared with a limit instead.
+    Below the limit, the value has no NaN; above it, NumPy's program computes the value and checks it.
     """
     masks: dict[Guard, Node] = {}
     for guard in program.guards:

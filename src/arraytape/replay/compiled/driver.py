@@ -365,7 +365,7 @@ class Table(np.ndarray[Any, Any]):
 
 
 def driver() -> Code:
-    """Return the machine code of the driver, which all programs share."""
+    """Return the machine code of the driver, a function that runs any compiled program; made once."""
     # Two threads at once would compile two drivers.  The one that is not cached would be freed, although
     # programs use its addresses.
     with COMPILING:
@@ -374,12 +374,16 @@ def driver() -> Code:
 
 @functools.cache
 def compiled_driver() -> Code:
-    """Return the driver, compiled for this processor."""
+    """Return the driver (the function that runs compiled programs), compiled for this processor."""
     return Code(driver_text(flags_of_this_machine() or ""), kept=False)
 
 
 def driver_text(machine: str) -> str:
-    """Return the driver in LLVM's language for "x86" or "arm", with addresses of this process."""
+    """Return the text of the driver, which runs compiled programs, in LLVM's language.
+
+    The text has addresses of this process.
+    machine : "x86" or "arm".
+    """
     flags = FLAGS[machine]
     # Before CPython 3.12 made None, True and False immortal, a function had to add a reference.
     counted = (
@@ -419,8 +423,9 @@ def driver_text(machine: str) -> str:
 def offsets_of_fields() -> dict[str, int]:
     """Return the offsets in bytes of fields of PyArrayObject and PyArray_Descr.
 
-    The driver reads the fields there (numpy/ndarraytypes.h).  Raise Unsupported if the fields at these
-    offsets differ from the attributes of some arrays, as they may in another NumPy.
+    The driver, the machine code that runs compiled programs, reads the fields there
+    (numpy/ndarraytypes.h).  Raise Unsupported if the fields at these offsets differ from the attributes
+    of some arrays, as they may in another NumPy.
     """
     start, word = object.__basicsize__, ctypes.sizeof(ctypes.c_void_p)
     fields = ("DATA", "RANK", "SHAPE", "STRIDES", "BASE", "DTYPE")
@@ -458,7 +463,8 @@ def layout_words(
 ) -> list[int]:
     """Return the layout of an argument as words: alignment mask, rank, dtype number, sizes, strides.
 
-    An address is aligned if it has no bit of the mask.  Size and stride of each axis are adjacent.
+    The driver, which runs compiled programs, compares each array that it gets with these words.  An
+    address is aligned if it has no bit of the mask.  Size and stride of each axis are adjacent.
     """
     pairs = [word for pair in zip(shape, strides, strict=True) for word in pair]
     return [dtype.alignment - 1 if is_aligned else 0, len(shape), dtype.num, *pairs]
@@ -467,8 +473,9 @@ def layout_words(
 def table_of(
     scratch: int, layouts: Sequence[Sequence[int]], records: Sequence[Sequence[int]]
 ) -> Table:
-    """Return the words of a compiled program as an array that the driver reads.
+    """Return the words of a compiled program as an array.
 
+    The driver, the machine code that runs all programs, reads this array.
     scratch : the address of the scratch memory.
     layouts : ``layout_words`` of each argument.
     records : the words of each record (a call that the driver makes).
@@ -482,10 +489,11 @@ def table_of(
 def python_function(table: Table, released: bool = False) -> Callable[..., bool | None]:
     """Return a Python function that runs a compiled program on NumPy arrays.
 
-    Its arguments are the inputs and arrays for the results.  It returns None if nothing unusual
-    happened, True if the results must not be used, and False if a result underflowed.
+    Its arguments are the program's inputs and arrays for the results.  It returns None if nothing
+    unusual happened, True if the results must not be used, and False if a result underflowed.
     table : the program as an array of words; the function keeps it alive.
-    released : True to release the GIL in a call; each call then needs its own scratch memory.
+    released : True to make a function that releases the GIL in a call; each call then needs its own
+        scratch memory.
     """
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = (
@@ -504,8 +512,8 @@ def kernel_record(function: int, pointers: Sequence[int], count: int | None) -> 
     """Return the words (ints) of a record that makes the driver call a kernel, a compiled loop.
 
     function : the address of the kernel.
-    pointers : for each pointer, the index of a base, an offset in bytes, and the bytes from one block to
-        the next.
+    pointers : for each pointer of the kernel, the index of a base (an argument or the scratch memory),
+        an offset in bytes, and the bytes from one block to the next.
     count : the number of elements, or None if the kernel's code contains that number.
     """
     words = [*pointers] if count is None else [*pointers, count]
@@ -516,10 +524,10 @@ def loop_record(
     loop: InnerLoop, pointers: Sequence[int], dims: Sequence[int], steps: Sequence[int],
     outer: Sequence[tuple[int, Sequence[int]]],
 ) -> list[int]:  # fmt: skip
-    """Return the words (ints) of a record that makes the driver call the C loop of a NumPy ufunc.
+    """Return the words of a record that makes the driver call ``loop``, the C loop of a ufunc.
 
-    pointers : for each operand, the index of a base, an offset in bytes, and the bytes from one block to
-        the next.
+    pointers : for each operand, the index of a base (an argument or the scratch memory), an offset in
+        bytes, and the bytes from one block to the next.
     dims, steps : the arguments ``dimensions`` and ``steps`` of the loop.
     outer : a pair (size, stride of each operand) for each axis over which the call is repeated, the
         outermost first.
@@ -538,6 +546,10 @@ def loop_record(
 
 
 def block_record(count: int, records: Sequence[Sequence[int]]) -> list[int]:
-    """Return a record, as a list of ints, that runs ``records`` once for each of ``count`` blocks."""
+    """Return a record, as a list of ints, that runs ``records`` once for each of ``count`` blocks.
+
+    A record describes calls that the driver makes. A block is a part of the arrays, small enough for the
+    cache.
+    """
     inner = [word for record in records for word in record]
     return [driver().address_of("run_blocks"), 3 + len(inner) + 1, count, *inner, 0]

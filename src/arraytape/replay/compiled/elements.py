@@ -92,7 +92,12 @@ def write_square(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[st
 
 
 def write_logical_not(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:
-    """Write the code of NumPy's ``logical_not`` for booleans; raise Unsupported for other dtypes."""
+    """Write the code of NumPy's ``logical_not`` for booleans; raise Unsupported for other dtypes.
+
+    kernel : the LLVM function, to which lines are added.
+    width : the number of elements of a vector.
+    args : the name of the operand.
+    """
     if dtype.kind != "b":
         raise Unsupported(f"logical_not of {dtype}")
     return kernel.define(
@@ -174,7 +179,10 @@ def write_conversion(
 ) -> str:
     """Write the conversion of the value x, as by ``astype``; return the name of the result.
 
-    old, new : the dtypes.  Raise Unsupported if LLVM cannot convert with NumPy's bits.
+    Raise Unsupported if LLVM cannot convert with NumPy's bits.
+    kernel : the LLVM function, to which lines are added.
+    old, new : the dtypes.
+    width : the number of elements of a vector.
     """
     if old == new:
         return x
@@ -189,7 +197,12 @@ def write_conversion(
 def write_complex_part(
     kernel: Kernel, x: str, old: np.dtype[Any], new: np.dtype[Any], width: int, part: int
 ) -> str:
-    """Write the real (part 0) or imaginary part (1) of the complex value x; return the part's name."""
+    """Write the real (part 0) or imaginary part (1) of the complex value x; return the part's name.
+
+    kernel : the LLVM function, to which lines are added.
+    old, new : the dtypes of x and of the part.
+    width : the number of elements of a vector.
+    """
     pairs = f"<{2 * width} x {memory_type(new)}>"
     x = kernel.define(f"bitcast {value_type(old, width)} {x} to {pairs}")
     if width == 1:

@@ -42,6 +42,7 @@ PER_CALL = 1e-4  # seconds added to PATIENCE for each call of NumPy in the progr
 class Executable:
     """A program with two functions: one calls NumPy, the other runs machine code where possible.
 
+    The program is the list of NumPy calls that were recorded in a user's function.
     numpys : the function that calls NumPy.
     install : a function that is called with the function to use from now on.
     state : a description of the function in use.
@@ -93,7 +94,7 @@ class Executable:
         return run
 
     def compile(self) -> None:
-        """Compile the program and install the machine code, or ``numpys`` if that fails."""
+        """Compile the program and use the machine code from now on, or NumPy's calls if that fails."""
         try:
             self.program = with_partial_sums(without_empty_calls(self.program))
             cut = Segments(self.program)
@@ -164,7 +165,11 @@ class Executable:
 
     # --- the function -------------------------------------------------------------------------------
     def joined_function(self, cut: Segments) -> Run:
-        """Return the generated function that runs the segments, one after the other."""
+        """Return the generated function that runs the segments of a program, one after the other.
+
+        cut : the segments.  Each has neighbouring calls that run wholly as machine code or wholly in
+            NumPy.
+        """
         scope: dict[str, Any] = {
             "empty": np.empty, "ndarray": np.ndarray, "uint8": np.uint8,
             "underflow_matters": underflow_matters,
@@ -224,7 +229,9 @@ class Executable:
 
         An output is copied if it is a view, input or constant, or if it is an output already.  If
         several Arrays are written to, a new value that is an input, or a view of an input, is copied.
-        names : node -> name of its value.
+        cut : the segments, parts that run wholly as machine code or wholly in NumPy.
+        names : node -> name of its value in the generated code.
+        scope : the globals of the generated code, to which objects are added.
         """
         roots = [cut.root_of_view(node) for node in (*self.program.outputs, *self.program.writes)]
         inputs = {*self.program.inputs}
@@ -251,8 +258,9 @@ class Executable:
 
 
 class CheckedSegment:
-    """The functions that check the machine code of one segment against NumPy's calls.
+    """The functions that check the machine code of a part of a program against NumPy.
 
+    A segment is such a part, which runs wholly as machine code.
     scope : the globals of the generated function, which runs the segment by calling ``scope[native]``.
         That is ``first_run`` at first, then the machine code, and ``counted_run`` for some calls after
         NumPy had to compute the segment.
@@ -270,7 +278,9 @@ class CheckedSegment:
     def first_run(self, *arrays: Data) -> bool | None:
         """Run machine code and NumPy's calls on the same inputs, and compare the results.
 
-        Later calls run machine code only, if the bits are equal.  This call uses NumPy's results.
+        The compared segment is a part of the program.  Later calls run machine code only, if the bits
+        are equal.  This call uses NumPy's results.
+        arrays : the inputs, then arrays for the results.
         """
         inputs, results = arrays[: self.inputs], arrays[self.inputs :][: self.outputs]
         unusual = self.run(*arrays)
@@ -284,9 +294,11 @@ class CheckedSegment:
         return FALLBACK
 
     def fall_back(self, *inputs: Data) -> Any:
-        """Compute the segment by NumPy, because machine code met an unusual value; count such calls.
+        """Compute the segment (a part of a program) by NumPy, as machine code met an unusual value.
 
-        After the first of them, ``counted_run`` replaces the machine code for COUNTED calls.
+        Such a value is NaN, for example. After the first such call, ``counted_run`` replaces the machine
+        code for COUNTED calls, so that a segment that often falls back is left to NumPy.
+        inputs : the values that the segment reads.
         """
         self.fallen += 1
         if self.scope[self.native] == self.run:
@@ -295,9 +307,11 @@ class CheckedSegment:
         return self.numpys(*inputs)
 
     def counted_run(self, *arrays: Data) -> bool | None:
-        """Run the machine code, and decide after some calls whether to keep it.
+        """Run the machine code, count the calls that NumPy had to redo, and decide whether to keep it.
 
-        After COUNTED calls, NumPy computes the segment from now on if it had to redo half of the calls.
+        After COUNTED calls, NumPy computes the segment (a part of the program) from now on if it had to
+        redo half of the calls.
+        arrays : the inputs, then arrays for the results.
         """
         self.calls += 1
         if self.calls > COUNTED:
@@ -308,19 +322,25 @@ class CheckedSegment:
         return self.run(*arrays)
 
     def leave_segment(self, why: str) -> None:
-        """Let NumPy compute the segment from now on, for the reason ``why``."""
+        """Let NumPy compute this segment (part of the program) from now on, for the reason ``why``."""
         self.owner.reasons.append(f"a part of it: {why}")
         self.owner.settle_on(self.owner.state)
         self.scope[self.native] = always_fall_back
 
 
 def always_fall_back(*arrays: Data) -> bool:
-    """Return True, so that the caller computes with NumPy, in place of unusable machine code."""
+    """Return True, which makes the caller compute with NumPy.
+
+    The function takes the place of machine code that must not be used any more.
+    """
     return True
 
 
 def has_same_bits(x: Data, y: Data) -> bool:
-    """Return True if two arrays have the same layout and bits, where all NaN count as equal."""
+    """Return True if two arrays have the same layout and bits, where all NaN count as equal.
+
+    Machine code is used only if its first results pass this test.
+    """
     if (x.shape, x.dtype, x.strides) != (y.shape, y.dtype, y.strides):
         return False
     if x.tobytes() == y.tobytes():
@@ -337,7 +357,11 @@ def underflow_matters() -> bool:
 
 
 def lazy_source(program: Program, name: str) -> Run:
-    """Return a function that runs a program by calls of NumPy, compiled from text at its first call."""
+    """Return a function that runs a program by calls of NumPy.
+
+    Its Python code is generated at its first call, because it may never be needed.
+    name : the name of the function in tracebacks.
+    """
     made: list[Run] = []
 
     def run(*inputs: Data) -> Any:
@@ -367,7 +391,10 @@ def view_function(node: Node, root: Node) -> Callable[[Data], Data]:
 def memory_text(
     scope: dict[str, Any], dtype: np.dtype[Any], shape: Sequence[int], strides: Sequence[int]
 ) -> str:
-    """Return generated code that allocates an array of this layout; add its names to ``scope``."""
+    """Return generated code that allocates an array of this layout; add its names to ``scope``.
+
+    scope : the globals of the generated code.
+    """
     size, kind, shape = dtype.itemsize, scope_name(scope, dtype), tuple(shape)
     if tuple(strides) == packed(shape, size):
         return f"empty({shape!r}, {kind})"

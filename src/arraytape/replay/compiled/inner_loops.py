@@ -35,7 +35,11 @@ class UfuncStruct(ctypes.Structure):
 
 
 class InnerLoop(NamedTuple):
-    """The C loop of a ufunc: the addresses of the function, and of ``data``, its last argument."""
+    """The C loop in which NumPy computes a ufunc, for calls from machine code.
+
+    function : the address of the loop.
+    data : the address that is passed as its last argument.
+    """
 
     function: int
     data: int
@@ -66,7 +70,10 @@ def signature_text(ufunc: np.ufunc, dtypes: tuple[np.dtype[Any], ...]) -> str:
 
 @functools.cache
 def read_struct(ufunc: np.ufunc) -> UfuncStruct:
-    """Return the struct of a ufunc; raise Unsupported if fields differ from the ufunc's attributes."""
+    """Return the struct of a ufunc; raise Unsupported if fields differ from the ufunc's attributes.
+
+    The struct has the addresses of the ufunc's C loops.
+    """
     struct = UfuncStruct.from_address(id(ufunc))
     known = (ufunc.nin, ufunc.nout, ufunc.nargs, ufunc.ntypes)
     if (struct.nin, struct.nout, struct.nargs, struct.ntypes) != known:

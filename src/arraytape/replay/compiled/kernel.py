@@ -26,9 +26,9 @@ FLOATS = {4: "float", 8: "double"}
 
 
 class Buffer:
-    """Memory of a program: an argument, a constant or a part of the scratch memory.
+    """A range of memory of a compiled program: an argument, a constant or scratch memory.
 
-    base : the number of the base, one of NOWHERE, SCRATCH, or ARGUMENTS + i for argument i.
+    base : the memory in which the buffer lies, one of NOWHERE, SCRATCH, or ARGUMENTS + i for argument i.
     offset : the bytes from the base.
     size : the number of bytes, if the buffer is in the scratch memory.
     """
@@ -44,7 +44,10 @@ NOWHERE, SCRATCH, ARGUMENTS = 0, 1, 2
 
 
 class Place(NamedTuple):
-    """The position of a value in memory: its buffer, its first element's offset in bytes, its layout."""
+    """The position of a value in memory: its buffer, its first element's offset in bytes, its layout.
+
+    Code that reads or writes the value is generated from it.
+    """
 
     buffer: Buffer
     offset: int
@@ -139,11 +142,16 @@ class Kernel:
         )
 
     def name_pointer(self, pointer: Pointer) -> str:
-        """Return the name of a pointer in the text."""
+        """Return the name of a pointer in the text of the function; the same for equal pointers."""
         return self.pointers.setdefault(pointer, f"%p{len(self.pointers)}")
 
     def pointer_to(self, place: Place, step: int = 0) -> At:
-        """Return the address of the first element of the data at ``place``."""
+        """Return the address of the first element of the data at ``place``.
+
+        place : buffer, offset and layout of the data.
+        step : the bytes from one block (some rows of an array) to the next; 0 if all blocks use the same
+            data.
+        """
         return self.name_pointer(Pointer(place.buffer, place.offset, step)), 0
 
     # --- numbers ----------------------------------------------------------------------------------
@@ -163,7 +171,10 @@ class Kernel:
 
     # --- memory -----------------------------------------------------------------------------------
     def address_at(self, at: At) -> str:
-        """Return the name of an address; add the offset to the pointer in the text, unless it is 0."""
+        """Return the name of an address (``at``, a pointer with an offset) in the text.
+
+        The offset is added to the pointer there, unless it is 0.
+        """
         name, offset = at
         if offset == 0 and isinstance(offset, int):
             return name
@@ -174,6 +185,8 @@ class Kernel:
 
         A boolean is a byte in memory, and of LLVM's type i1 as a value.
         same : whether the one element at the address is repeated.
+        at : the address of the first element.
+        width : the number of elements of a vector.
         """
         kind, address = memory_type(dtype), self.address_at(at)
         if same or width == 1:
@@ -206,12 +219,15 @@ class Kernel:
     def copy_elements(
         self, source: At, target: At, dtype: np.dtype[Any], width: int, same: bool
     ) -> None:
-        """Write a copy of ``width`` elements; ``same`` repeats the one element at ``source``."""
+        """Write a copy of ``width`` elements; ``same`` repeats the one element at ``source``.
+
+        source, target : the addresses.
+        """
         self.store_elements(self.load_elements(source, dtype, width, same), target, dtype, width)
 
     # --- guards -------------------------------------------------------------------------------------
     def require_not(self, condition: str, width: int) -> None:
-        """Write a check: if an element of ``condition`` is true, NumPy computes the segment again.
+        """Write a check: if an element of ``condition`` is true, NumPy repeats the computation.
 
         The code sets the lowest bit of ``%bad``, which the driver tests at the end.
         condition : the name of a boolean or of a vector of ``width`` booleans.
@@ -283,12 +299,13 @@ class Kernel:
         self, axes: Sequence[Axis], pointers: Sequence[At], sizes: Sequence[int],
         body: Callable[[int, list[At], list[bool]], None],
     ) -> None:  # fmt: skip
-        """Write nested loops over axes.
+        """Write nested loops over axes, with a vectorized innermost loop.
 
         pointers : the addresses of the operands' first elements.
         sizes : for each operand, the bytes of an element.
         body : writes one step.  Its arguments are the width, the operands' addresses, and for each
             operand whether one element is repeated in the whole vector.
+        axes : the lengths of the axes, with the bytes of one step for each operand.
         """
         if not axes:
             body(1, [*pointers], [True] * len(pointers))
@@ -369,7 +386,10 @@ def alignment_of(dtype: np.dtype[Any]) -> int:
 
 
 def number_text(x: Any, dtype: np.dtype[Any], width: int) -> str:
-    """Return the text of a constant, or of a vector of ``width`` equal constants, in LLVM's syntax."""
+    """Return the text of a constant, or of a vector of ``width`` equal constants, in LLVM's syntax.
+
+    width : the number of elements; 1 for a single constant.
+    """
     value = np.asarray(x).astype(dtype)
     if dtype.kind == "b":
         one = "true" if value else "false"

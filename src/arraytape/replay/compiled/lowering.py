@@ -89,7 +89,10 @@ PARTIAL, LARGE = "dot_of_blocks", 1 << 15
 
 
 class CallRefused(Unsupported):
-    """The error for a call, ``node``, that could not become machine code."""
+    """The error for a call of the program, ``node``, that could not become machine code.
+
+    The program is then cut into parts anew, and NumPy makes this call.
+    """
 
     def __init__(self, node: Node, why: str) -> None:
         super().__init__(why)
@@ -97,10 +100,10 @@ class CallRefused(Unsupported):
 
 
 class PendingRecord(NamedTuple):
-    """A record whose addresses are not known yet.
+    """A record (a call that the driver makes) whose addresses are not known yet.
 
     words : returns the record's words when all buffers have addresses.
-    uses : the record's buffers.
+    uses : the buffers (ranges of memory) that the record reads or writes.
     """
 
     words: Callable[[], list[int]]
@@ -108,7 +111,10 @@ class PendingRecord(NamedTuple):
 
 
 class Check(NamedTuple):
-    """A check of elements in a group: that none is NaN, none is True, or all are below a limit."""
+    """A check of the elements of a value that one kernel computes for a group of calls.
+
+    It requires that no element is NaN, that none is True, or that all are below a limit.
+    """
 
     guard: Guard
 
@@ -121,7 +127,11 @@ Member = Node | Check
 
 
 def dot_of_blocks(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Any:
-    """Return the dot product of all elements, added block by block in memory order."""
+    """Return the dot product of all elements, added block by block in memory order.
+
+    Machine code adds the blocks (parts of the arrays) in this order, so that a call of this function has
+    the same bits.
+    """
     x, y = x.ravel("K"), y.ravel("K")
     total = x.dtype.type(0)
     for i in range(0, x.size, BLOCK):
@@ -134,6 +144,7 @@ def with_partial_sums(program: Program) -> Program:
 
     A block's dot product is computed right after the block's operands, which then need memory for one
     block only.
+    program : the recorded NumPy calls of a user's function.
     """
 
     def partial(node: Node, _: Node) -> Node:
@@ -170,8 +181,10 @@ def without_empty_calls(program: Program) -> Program:
 
 
 class Group:
-    """Elementwise nodes of one shape, and their NaN checks, for which no records were written yet.
+    """Elementwise calls of one shape, and their NaN checks, for which one kernel will be written.
 
+    No code was written for them yet, so that later calls of the same shape can join.
+    members : the calls and checks.
     waiting : the reductions of members that are lowered after the group.
     """
 
@@ -223,7 +236,10 @@ class Lowered:
 
 
 def work_of(program: Program) -> int:
-    """Return the number of elements that a program computes; in a matmul, each product counts."""
+    """Return the number of elements that a program computes; in a matmul, each product counts.
+
+    Programs with little work are not worth compilation.
+    """
     found = 0
     for node in program.nodes:
         if node.is_call and node.op not in ARRANGES:
@@ -233,7 +249,10 @@ def work_of(program: Program) -> int:
 
 
 class Lowering:
-    """The translation of one program to records: each node becomes a record, or joins a group."""
+    """The translation of one program to records, the calls that the driver makes.
+
+    Each node (recorded NumPy call) becomes a record, or joins a group of nodes that one kernel computes.
+    """
 
     def __init__(self, program: Program) -> None:
         self.program = program = with_element_checks(program)
@@ -270,7 +289,11 @@ class Lowering:
 
     # --- the program --------------------------------------------------------------------------------
     def lower_program(self) -> None:
-        """Write the records of all calls, guards and results; raise CallRefused if one has none."""
+        """Write the records of all calls, guards and results; raise CallRefused if one has none.
+
+        A record is a call that the driver makes.  A guard is a condition on a value, checked in each
+        run.
+        """
         guards: dict[Node, list[Guard]] = {}
         for guard in self.program.guards:
             guards.setdefault(guard.node, []).append(guard)
@@ -295,7 +318,11 @@ class Lowering:
             self.lower_result(node)
 
     def lower_call(self, node: Node) -> None:
-        """Write the records of one call, or add it to a group; raise Unsupported if not possible."""
+        """Translate one recorded NumPy call to records; raise Unsupported if that is not possible.
+
+        Records are the calls that the driver makes.  An elementwise call joins a group that one kernel
+        computes.
+        """
         if any(x.shape is None for x in (node, *operands(node))) or not node.size:
             raise Unsupported(f"{node.op} of an unknown shape or no elements")
         memory_type(node.dtype)
@@ -332,19 +359,19 @@ class Lowering:
 
     # --- memory -------------------------------------------------------------------------------------
     def put_at(self, node: Node, place: Place) -> Place:
-        """Store where the value of a node lies in memory, and return that Place."""
+        """Store where the value of a node (recorded call) lies in memory, and return that Place."""
         self.places[node] = place
         self.nodes_in.setdefault(place.buffer, []).append(node)
         return place
 
     def new_buffer(self, size: int) -> Buffer:
-        """Reserve ``size`` bytes of scratch memory."""
+        """Reserve ``size`` bytes of scratch memory, as a Buffer that gets its address later."""
         buffer = Buffer(SCRATCH, 0, size)
         self.scratch.append(buffer)
         return buffer
 
     def new_place(self, node: Node) -> Place:
-        """Reserve memory for a node's result, in a new buffer, and return its Place."""
+        """Reserve memory for a node's result, and return its Place (buffer and layout)."""
         size = node.dtype.itemsize
         strides = node.strides
         if not is_dense(node.shape, strides, size):
@@ -354,14 +381,15 @@ class Lowering:
         )
 
     def temporary(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Place:
-        """Reserve memory for intermediate data that is no node's value, and return its Place."""
+        """Reserve memory for intermediate data of no node; return its Place (buffer and layout)."""
         size = math.prod(shape) * dtype.itemsize
         return Place(self.new_buffer(size), 0, shape, packed(shape, dtype.itemsize), dtype)
 
     def find_place(self, x: Node) -> Place:
-        """Return where the value of x lies in memory (a Place).
+        """Return where the value of x lies in memory: a Place, with buffer, offset and layout.
 
-        If x is in a group whose records were not written yet, or waits for one, write the group first.
+        If x is in a group of elementwise calls for which no kernel was written yet, write the kernel
+        first.  The same holds if x is a reduction that waits for a group.
         """
         group = self.groups.get(x) or self.waiting.get(x)
         if group is not None:
@@ -374,7 +402,7 @@ class Lowering:
         return self.places[x]
 
     def place_constant(self, value: np.ndarray[Any, Any]) -> Place:
-        """Keep the array ``value`` alive, and return its Place, at an absolute address."""
+        """Keep the array ``value`` alive; return its Place (address and layout) for machine code."""
         if not value.dtype.isnative or not value.flags.aligned:
             raise Unsupported("a constant of another layout")
         self.constants.append(value)
@@ -384,7 +412,7 @@ class Lowering:
     def place_buffers(self) -> int:
         """Set the offsets of all buffers in the scratch memory, and return its size in bytes.
 
-        Buffers share memory if no record needs both.
+        Buffers share memory if no record (a call that the driver makes) needs both.
         """
         first: dict[Buffer, int] = {}
         last: dict[Buffer, int] = {}
@@ -418,14 +446,17 @@ class Lowering:
         return end
 
     def words_of(self, pointer: Pointer) -> tuple[int, int, int]:
-        """Return a pointer's words in a record: base, offset, bytes from one block to the next."""
+        """Return the words for a pointer in a record: base, offset, bytes from one block to the next.
+
+        The base is an argument or the scratch memory.  A block is some rows of an array.
+        """
         base = pointer.buffer.base
         base = self.scratch_base if base == SCRATCH else base
         return base, pointer.buffer.offset + pointer.offset, pointer.step
 
     # --- records ------------------------------------------------------------------------------------
     def kernel_record_of(self, kernel: Kernel, count: int | None = None) -> PendingRecord:
-        """Return the record that calls a complete kernel.
+        """Return the record by which the driver calls a complete kernel (an LLVM function).
 
         count : the number of elements, or None if the kernel's code contains that number.
         """
@@ -449,8 +480,9 @@ class Lowering:
         self, loop: InnerLoop, pointers: Sequence[Pointer], dims: Sequence[int],
         steps: Sequence[int], outer: Sequence[tuple[int, Sequence[int]]] = (),
     ) -> PendingRecord:  # fmt: skip
-        """Return the record of a call of a ufunc's C loop.
+        """Return the record by which the driver calls ``loop``, the C loop of a ufunc.
 
+        pointers : for each operand, the address in a buffer.
         dims, steps : the arguments ``dimensions`` and ``steps`` of the loop.
         outer : a pair (size, stride of each operand) for each axis over which the call is repeated.
         """
@@ -464,7 +496,11 @@ class Lowering:
     def call_over(
         self, loop: InnerLoop, shape: Sequence[int], places: Sequence[Place]
     ) -> PendingRecord:
-        """Return the record of a call of a ufunc's elementwise C loop, for operands of any layout."""
+        """Return the record by which the driver calls a ufunc's elementwise C loop, for any layout.
+
+        shape : the shape of the results.
+        places : buffer and layout of each operand and result.
+        """
         axes = joined_axes(shape, [place.strides for place in places])
         *outer, inner = axes or [Axis(1, tuple([place.dtype.itemsize for place in places]))]
         return self.loop_entry(
@@ -474,13 +510,16 @@ class Lowering:
         )  # fmt: skip
 
     def copy_data(self, target: Place, source: Place) -> None:
-        """Write a kernel that copies ``source``, broadcast to the target's shape, to ``target``."""
+        """Write a kernel that copies ``source``, broadcast to the target's shape, to ``target``.
+
+        target, source : Places, with buffer, offset and layout.
+        """
         self.write_each([target, source], lambda kernel, width, at, same: (
             kernel.copy_elements(at[1], at[0], source.dtype, width, same[1])
         ))  # fmt: skip
 
     def fill_place(self, target: Place, number: float) -> None:
-        """Write a kernel that sets all elements at ``target`` to ``number``."""
+        """Write a kernel that sets all elements at ``target`` (buffer and layout) to ``number``."""
         text = number_text(number, target.dtype, 1)
         self.write_each([target], lambda kernel, width, at, same: kernel.store_elements(
             kernel.splat(text, target.dtype, width), at[0], target.dtype, width
@@ -490,7 +529,7 @@ class Lowering:
         self, places: Sequence[Place],
         body: Callable[[Kernel, int, list[At], list[bool]], None],
     ) -> None:  # fmt: skip
-        """Write a kernel that runs ``body`` over all ``places``, broadcast to the shape of the first.
+        """Write a kernel that runs ``body`` over elements at ``places``, broadcast to the first's shape.
 
         body : writes the code for some elements.  Its arguments are the kernel, the number of elements,
             their addresses, and for each place whether one element is repeated.
@@ -510,7 +549,7 @@ class Lowering:
 
     # --- views and copies -----------------------------------------------------------------------------
     def lower_view(self, node: Node) -> None:
-        """Lower an op of ARRANGES, such as a transpose or a slice, to a Place with another layout.
+        """Translate an op of ARRANGES, such as a transpose or slice, to another layout of the data.
 
         The op runs on an array whose contents do not matter, because only its layout is used.  If the op
         does not return a view, records copy the data.
@@ -547,17 +586,25 @@ class Lowering:
 
     # --- elementwise --------------------------------------------------------------------------------
     def lower_elementwise(self, node: Node) -> None:
-        """Add an elementwise call to a group of calls with the same shape."""
+        """Add an elementwise call to a group of calls with the same shape, which one kernel computes."""
         self.steps[node] = ElementStep.of(node)
         self.add_member(node, node.shape)
 
     def lower_partial_sum(self, node: Node) -> None:
-        """Add a dot product by blocks to a group of calls with the shape of its operands."""
+        """Add a dot product by blocks to a group of calls with the shape of its operands.
+
+        One kernel computes the group.  So a block of the operands is still in the cache when it is
+        summed.
+        """
         inner_loop(np.vecdot, (node.dtype,) * 3)
         self.add_member(node, node.args[0].shape)
 
     def add_member(self, node: Node, shape: tuple[int, ...]) -> None:
-        """Add a node to the open group of its operands or of this shape, or to a new group."""
+        """Add a node to the open group of its operands or of this shape, or to a new group.
+
+        A group has elementwise calls of one shape, which one kernel computes.  It is open while no code
+        was written for it.
+        """
         mine: list[Group] = []
         for x in operands(node):
             if x in self.waiting:
@@ -586,7 +633,10 @@ class Lowering:
         self.groups[node] = group
 
     def write_groups(self, groups: Iterable[Group]) -> None:
-        """Write the records of groups, and of the reductions that wait for them."""
+        """Write the kernels of groups, and the reductions that wait for them.
+
+        A group has elementwise calls of one shape, which one kernel computes.
+        """
         for group in groups:
             if group in self.open:
                 self.open.remove(group)
@@ -599,18 +649,23 @@ class Lowering:
                         raise CallRefused(node, str(error)) from None
 
     def is_read_later(self, node: Node, inside: set[Node]) -> bool:
-        """Return True if ``node`` is a result, is guarded, or is read by a node not in ``inside``."""
+        """Return True if ``node`` is a result, is checked, or is read by a node not in ``inside``.
+
+        The value of such a node must be stored in memory.
+        inside : the nodes of the group that one kernel computes.
+        """
         return node in self.kept_nodes or any(
             user not in inside for user in self.users.get(node, ())
         )
 
     # --- reductions -----------------------------------------------------------------------------------
     def must_wait(self, node: Node) -> bool:
-        """Return True for a large reduction that is better lowered after later members of a group.
+        """Return True for a large reduction that is better translated after later members of a group.
 
-        The reduction ends the group of its operands.  Then other members of the group need memory of the
-        whole shape if later nodes read them.  If the reduction waits until these nodes are members, too,
-        only its own operands need such memory.
+        A group has elementwise calls of one shape, which one kernel computes.  The reduction ends the
+        group of its operands.  Then other members of the group need memory of the whole shape if later
+        nodes read them.  If the reduction waits until these nodes are members, too, only its own
+        operands need such memory.
         """
         given = operands(node)
         groups = {self.groups[x] for x in given if x in self.groups}
@@ -634,7 +689,7 @@ class Lowering:
         return False
 
     def lower_reduction(self, node: Node) -> None:
-        """Lower a sum, product, max or min to calls of NumPy's C loop, over the axes in memory order."""
+        """Translate a sum, product, max or min to calls of NumPy's C loop, axes in memory order."""
         x = node.args[0]
         rank, reduced = len(x.shape), reduced_axes(node)
         loop = inner_loop(REDUCTIONS[node.op], (x.dtype,) * 3)
@@ -695,6 +750,8 @@ class Lowering:
         along a reduced axis, NumPy adds the sum of the run to the result; else it adds each element.
 
         order : the axes of the loops, with the strides of the source and those of the result.
+        node : the reduction.
+        source, target : buffer and layout of the operand and of the result.
         """
         kernel, dtype, start = Kernel(), node.dtype, FIRST[node.op]
         combine = COMBINES[node.op, dtype.kind == "f"]
@@ -733,7 +790,7 @@ class Lowering:
         self.entries.append(self.kernel_record_of(kernel))
 
     def lower_running(self, node: Node) -> None:
-        """Lower a cumulative sum or product to calls of NumPy's C loop on neighbouring elements."""
+        """Translate a cumulative sum or product to calls of NumPy's C loop on neighbouring elements."""
         (x,) = node.args
         options = {name: y for name, y in node.keywords.items() if y is not None and y is not False}
         axis = options.pop("axis", 0)
@@ -760,7 +817,7 @@ class Lowering:
 
     # --- products -------------------------------------------------------------------------------------
     def lower_dot(self, node: Node) -> None:
-        """Lower the dot product of all elements to a call of BLAS, in memory order."""
+        """Translate the dot product of all elements, in memory order, to a call of BLAS."""
         x, y = [self.find_place(x) for x in node.args]
         size = x.dtype.itemsize
         flat = [joined_axes(p.shape, [p.strides]) for p in (x, y)]
@@ -780,7 +837,7 @@ class Lowering:
         ))  # fmt: skip
 
     def lower_matmul(self, node: Node) -> None:
-        """Lower products of matrices to calls of NumPy's matmul loop, which uses BLAS if possible."""
+        """Translate matrix products to calls of NumPy's matmul loop, which uses BLAS if possible."""
         if len(node.args) != 2 or node.keywords or any(type(x) is not Node for x in node.args):
             raise Unsupported("matmul with options")
         x, y = [self.find_place(x) for x in node.args]
@@ -812,9 +869,9 @@ class Lowering:
 
     # --- writes to parts of arrays --------------------------------------------------------------------
     def lower_write(self, node: Node) -> None:
-        """Lower the write ``x[key] = value`` to records that store the value in the memory of x.
+        """Translate the write ``x[key] = value`` to code that stores the value in the memory of x.
 
-        They store it in a copy of x if x is read later.
+        If x is read later, the value is stored in a copy of x.
         """
         x, key, value = node.args
         if not is_basic(key):
@@ -845,7 +902,11 @@ class Lowering:
         return None
 
     def is_read_once(self, value: Operand, x: Node) -> bool:
-        """Return True if ``value`` is in an open group without x, and only the write to x reads it."""
+        """Return True if only the write to x reads ``value``, which could be computed directly in x.
+
+        This also requires that ``value`` is in a group of calls whose kernel is not written yet, and x
+        is not in that group.
+        """
         if type(value) is not Node or value in self.kept_nodes or value.dtype != x.dtype:
             return False
         group = self.groups.get(value)
@@ -858,8 +919,8 @@ class Lowering:
 
         Return False, and change nothing, if that is not possible.
         node : the write ``x[key] = value``.
-        source : the place of x.
-        group : the open group of the value.
+        source : buffer and layout of x.
+        group : the calls, the value's among them, that one kernel computes and that are not written yet.
         """
         _, key, value = node.args
         inside = {*group.members}
@@ -888,11 +949,11 @@ class Lowering:
         return True
 
     def place_number(self, x: Any, dtype: np.dtype[Any]) -> Place:
-        """Return the Place of a number that is converted to ``dtype``."""
+        """Convert a number to ``dtype``, and return its Place (address and layout) in memory."""
         return self.place_constant(np.asarray(x).astype(dtype))
 
     def may_change(self, place: Place) -> bool:
-        """Return True if a write may go into ``place`` itself, without a copy.
+        """Return True if a write may go into ``place`` (buffer and layout) itself, without a copy.
 
         That is so if the place is in scratch memory, and no later call reads data of its buffer.
         """
@@ -901,7 +962,7 @@ class Lowering:
         return all(self.last.get(x, -1) <= self.at for x in self.nodes_in[place.buffer])
 
     def lower_join(self, node: Node) -> None:
-        """Lower ``concat`` or ``stack`` to records that copy each array to its part of the result."""
+        """Translate ``concat`` or ``stack`` to code that copies each array to its part of the result."""
         arrays = node.args[0]
         axis = node.keywords.get("axis", node.args[1] if len(node.args) > 1 else 0)
         if (
@@ -927,7 +988,7 @@ class Lowering:
 
     # --- indices --------------------------------------------------------------------------------------
     def lower_take(self, node: Node) -> None:
-        """Lower ``take``, which is ``x[:, index]`` for axis 1, to a loop that copies rows."""
+        """Translate ``take``, which is ``x[:, index]`` for axis 1, to a loop that copies rows."""
         x, index, *more = node.args
         axis = node.keywords.get("axis", more[0] if more else None)
         if type(axis) is not int or node.keywords.keys() - {"axis"} or type(index) is not Node:
@@ -935,7 +996,10 @@ class Lowering:
         self.gather_rows(node, x, (slice(None),) * (axis % len(x.shape)) + (index,))
 
     def gather_rows(self, node: Node, x: Node, key: Any) -> None:
-        """Lower ``x[key]``, whose key has arrays of integers, to a loop that copies rows."""
+        """Translate ``x[key]``, whose key has arrays of integers, to a loop that copies rows.
+
+        node : the call that reads ``x[key]``.
+        """
         rows = RowKey.of(key, len(x.shape))
         source = rows.part_of(self.find_place(x))
         into = rows.indices_first(self.new_place(node))
@@ -950,7 +1014,7 @@ class Lowering:
         self.each_index(rows, source, into, body)
 
     def lower_scatter(self, node: Node) -> None:
-        """Lower ``scatter_add`` or ``add_at`` to a loop that adds rows to zeros, or to a copy of x."""
+        """Translate ``scatter_add`` or ``add_at`` to a loop that adds rows to zeros or a copy of x."""
         if node.op == "add_at":
             x, key, values = node.args
         else:
@@ -965,7 +1029,7 @@ class Lowering:
         self.write_rows(target, self.find_place(values), rows, WRITERS["add"])
 
     def put_rows(self, node: Node) -> None:
-        """Lower ``x[key] = value``, whose key has arrays of integers, to a loop over rows."""
+        """Translate ``x[key] = value``, whose key has arrays of integers, to a loop over rows."""
         x, key, value = node.args
         rows = RowKey.of(key, len(x.shape))
         if type(value) is Node and value.dtype != x.dtype:
@@ -986,6 +1050,8 @@ class Lowering:
 
         combine : the writer of a new element, given the old element and the element of ``values``.  It
             adds them, or, for ``x[key] = value``, returns the element of ``values``.
+        target, values : buffer and layout of the data.
+        rows : the key, with the index arrays that select rows.
         """
         changed = rows.part_of(target)
         row = later_axes(changed, len(rows.arrays))
@@ -1018,7 +1084,9 @@ class Lowering:
     ) -> None:  # fmt: skip
         """Write a loop over the elements of index arrays, in C order.
 
-        An index out of range sets a bit of ``bad``, and index 0 is used in its place.
+        An index out of range sets a bit of ``bad``, so that NumPy repeats the computation and raises the
+        error.  Index 0 is used meanwhile.
+        rows : the key, with the index arrays.
         place : the data of which the index arrays select rows, by its first axes.
         others : data with a row for each element.
         body : writes one step, given the kernel, the offset of the selected row in bytes, and the
@@ -1062,6 +1130,7 @@ class Lowering:
         pointers : the addresses of the places' first elements.
         body : writes one step, given the vector's width, the addresses, and whether elements are
             repeated.
+        kernel : the LLVM function, to which the loops are added.
         """
         shape = places[0].shape
         if 0 in shape:
@@ -1071,7 +1140,10 @@ class Lowering:
 
     # --- guards ---------------------------------------------------------------------------------------
     def lower_guard(self, guard: Guard) -> None:
-        """Write the check that a guard requires: of its node's elements, or of the whole value."""
+        """Write the check that a guard requires: of its node's elements, or of the whole value.
+
+        A guard is a condition on a value; if it fails, NumPy repeats the computation.
+        """
         if guard.kind in ("no NaN", NO_TRUE, BELOW):
             self.lower_check(guard)
         elif guard.kind == "value":
@@ -1080,7 +1152,10 @@ class Lowering:
             raise Unsupported("a guard on a shape")
 
     def lower_check(self, guard: Guard) -> None:
-        """Write a check of each element of the guarded node."""
+        """Write a check of each element of the node of ``guard``, such as that none is NaN.
+
+        The check joins the group of calls, computed by one kernel, to which the node belongs.
+        """
         node = guard.node
         checked = guard.kind == NO_TRUE or (
             node.dtype.kind == "f" and node.dtype.itemsize in FLOATS
@@ -1098,7 +1173,7 @@ class Lowering:
         ))  # fmt: skip
 
     def value_guard(self, place: Place, expected: bytes) -> None:
-        """Write a check that the data at ``place`` has the bits ``expected``."""
+        """Write a check that the data at ``place`` (buffer and layout) has the bits ``expected``."""
         bits = np.dtype(f"u{place.dtype.itemsize}") if place.dtype.itemsize <= 8 else None
         if bits is None:
             raise Unsupported("a guard on a complex number")
@@ -1117,6 +1192,7 @@ class Lowering:
 class RowKey(NamedTuple):
     """An index (key) with arrays of integers, which select rows of ``x[basic]``.
 
+    The rows are read or written by a loop over the indices.
     arrays : the arrays.
     basic : the key with full slices in place of the arrays.
     axes : the axes of ``x[basic]`` that the arrays index.
@@ -1136,7 +1212,7 @@ class RowKey(NamedTuple):
 
     @staticmethod
     def of(key: Any, rank: int) -> RowKey:
-        """Return the RowKey for ``x[key]``, where x has ``rank`` axes; raise Unsupported if none."""
+        """Return a RowKey for ``x[key]``, where x has ``rank`` axes; else raise Unsupported."""
         items = key if type(key) is tuple else (key,)
         if not any(item is Ellipsis for item in items):
             items = (*items, Ellipsis)
@@ -1164,16 +1240,22 @@ class RowKey(NamedTuple):
         return RowKey(arrays, basic, axes, taken[0][1] if together else 0, shape)
 
     def part_of(self, place: Place) -> Place:
-        """Return the place of ``x[basic]`` with the indexed axes first, given the place of x."""
+        """Return the place (buffer and layout) of ``x[basic]``, given the place of x.
+
+        ``basic`` is the key without its index arrays.  The indexed axes are moved to the front.
+        """
         return axes_first(part_place(place, self.basic), self.axes)
 
     def indices_first(self, place: Place) -> Place:
-        """Return the place of ``x[key]`` with the axes of the indices first."""
+        """Return the place (buffer and layout) of ``x[key]`` with the axes of the indices first.
+
+        place : the place of ``x[key]`` with its axes in NumPy's order.
+        """
         return axes_first(place, range(self.at, self.at + self.rank))
 
 
 class ElementStep(NamedTuple):
-    """The way to compute an elementwise node: by instructions, or by a ufunc's C loop.
+    """The way to compute an elementwise call: by LLVM's instructions, or by a ufunc's C loop.
 
     args : the operands.
     dtypes : the dtypes to which they are converted first.
@@ -1188,7 +1270,7 @@ class ElementStep(NamedTuple):
 
     @staticmethod
     def of(node: Node) -> ElementStep:
-        """Return the ElementStep of a node; raise Unsupported if machine code cannot compute it."""
+        """Return how to compute an elementwise call; raise Unsupported if machine code cannot do so."""
         if node.op in (*CASTS, "discretized"):
             return cast_step(node)
         if node.op in PARTS:
@@ -1224,7 +1306,10 @@ class ElementStep(NamedTuple):
 
 
 def reduced_axes(node: Node) -> set[int]:
-    """Return the axes over which a reduction runs; raise Unsupported for options of other kinds."""
+    """Return the axes over which a reduction runs.
+
+    Raise Unsupported if the call has options that machine code does not know.
+    """
     x, *more = node.args
     options = {name: value for name, value in node.keywords.items() if value is not None}
     axis = options.pop("axis", None) if not more else more[0]
@@ -1241,8 +1326,9 @@ def reduced_axes(node: Node) -> set[int]:
 def is_short_sum(node: Node, order: Sequence[Axis]) -> bool:
     """Return True if a reduction is a sum or product of runs so short that NumPy's calls cost more.
 
-    A run has the elements along the last of the axes.  Sums of PAIRWISE or more elements along a reduced
-    axis have another order in NumPy.
+    In such a case one kernel adds all runs.  A run has the elements along the last of the axes.  Sums of
+    PAIRWISE or more elements along a reduced axis have another order in NumPy.
+    order : the axes of the loops over the operand.
     """
     if node.op not in ("sum", "prod") or not node.args[0].size or not order:
         return False
@@ -1256,13 +1342,16 @@ def is_short_sum(node: Node, order: Sequence[Axis]) -> bool:
 
 
 def moved_by(kernel: Kernel, at: At, i: Offset, stride: int) -> At:
-    """Return the address ``i * stride`` bytes after ``at``."""
+    """Return the address ``i * stride`` bytes after ``at``, in the text of a kernel."""
     name, offset = at
     return name, kernel.add_offsets(kernel.scale_offset(i, stride), offset)
 
 
 def called_ufunc(node: Node) -> np.ufunc | None:
-    """Return the ufunc that a node's call runs, also for calls that run a ufunc only in some cases."""
+    """Return the ufunc that a node's call runs, also for calls that run a ufunc only in some cases.
+
+    For example, ``np.clip`` with two bounds runs the ufunc ``clip``.  None means that no ufunc is run.
+    """
     floats = node.dtype.kind == "f" and not node.keywords
     if node.op == "clip" and floats and len(node.args) == 3 and None not in node.args:
         clip: np.ufunc | None = getattr(np._core.umath, "clip", None)  # type: ignore[attr-defined]
@@ -1305,14 +1394,18 @@ def resolved_dtypes(ufunc: np.ufunc, node: Node) -> tuple[np.dtype[Any], ...]:
 
 
 def check_numbers(args: Sequence[Operand], dtypes: Sequence[np.dtype[Any]]) -> None:
-    """Raise Unsupported if a number among the operands cannot be written in LLVM's language."""
+    """Raise Unsupported if a number among the operands cannot be written in LLVM's language.
+
+    args : the operands.
+    dtypes : the dtypes to which they are converted.
+    """
     for x, dtype in zip(args, dtypes, strict=True):
         if type(x) is not Node:
             number_text(x, dtype, 1)
 
 
 def cast_step(node: Node) -> ElementStep:
-    """Return the ElementStep of a cast, such as ``astype``."""
+    """Return how to compute a cast, such as ``astype``, element by element."""
     x = node.args[0]
     if type(x) is not Node or node.view or node.keywords.keys() - {"copy"}:
         raise Unsupported("a cast with options")
@@ -1322,7 +1415,7 @@ def cast_step(node: Node) -> ElementStep:
 
 
 def part_step(node: Node) -> ElementStep:
-    """Return the ElementStep of a node that is the real or imaginary part of its operand."""
+    """Return how to compute the real or imaginary part of an operand, element by element."""
     (x,) = node.args
     part = node.op.startswith("imag")
 
@@ -1335,7 +1428,7 @@ def part_step(node: Node) -> ElementStep:
 
 
 def choice_step(node: Node) -> ElementStep:
-    """Return the ElementStep of ``where`` or of a MASKED node: a choice between x and y by a mask."""
+    """Return how to compute ``where`` or a MASKED node: a choice between x and y by a mask."""
     if node.op == "where":
         mask, x, y = node.args if len(node.args) == 3 else (None, None, None)
     else:
@@ -1366,6 +1459,9 @@ def write_check(
 
     Its kind is "no NaN", NO_TRUE (no element of a mask is True) or BELOW (absolute values are below a
     limit).
+    kernel : the LLVM function, to which the check is added.
+    x : the name of the elements.
+    guard : the condition, which is checked in each run.
     """
     kind = value_type(dtype, width)
     if guard.kind == "no NaN":
@@ -1379,8 +1475,9 @@ def write_check(
 
 
 class GroupWriter:
-    """The writer of the records of one group: kernels, and calls of ufuncs' C loops between them.
+    """The writer of the code of one group of calls: kernels, and calls of C loops between them.
 
+    A group has elementwise calls of one shape, its members.
     phase : member -> number.  Members with the same even number share kernels; a member with an odd
         number is one call of a C loop.  No member has a lower number than its operands.
     parts : lists of members, in the order in which they run; one record computes the members of one
@@ -1411,7 +1508,10 @@ class GroupWriter:
         return node.op == PARTIAL or self.steps[node].loop is not None
 
     def find_parts(self) -> list[list[Member]]:
-        """Divide the group into lists, each for one kernel or call; return them in running order."""
+        """Divide the group's calls into lists, each for one kernel or C loop, in running order.
+
+        The group has elementwise calls of one shape.
+        """
         by_phase: dict[int, list[Member]] = {}
         for member in self.members:
             by_phase.setdefault(self.phase[member], []).append(member)
@@ -1422,7 +1522,10 @@ class GroupWriter:
         return parts
 
     def write_parts(self) -> None:
-        """Write the records of the group, block by block if its arrays are large."""
+        """Write the code of the group of calls, block by block if its arrays are large.
+
+        Then a block of the intermediate values stays in the cache.
+        """
         lowering, size = self.lowering, math.prod(self.group.shape)
         for node in self.nodes:
             lowering.groups.pop(node, None)
@@ -1461,7 +1564,11 @@ class GroupWriter:
                 lowering.entries += self.part_entries(part, scratch, True, whole * BLOCK, rest)
 
     def temporary(self, shape: tuple[int, ...], node: Node) -> Place:
-        """Reserve memory for a value that one record of the group computes and another reads."""
+        """Reserve memory for a value that one record of the group computes and another reads.
+
+        A record is a call that the driver makes, of a kernel or a C loop.  Return buffer and layout of
+        the memory.
+        """
         place = self.lowering.temporary(shape, node.dtype)
         if shape == node.shape and is_dense(shape, node.strides, node.dtype.itemsize):
             return place._replace(strides=node.strides)
@@ -1470,8 +1577,8 @@ class GroupWriter:
     def lies_flat(self) -> bool:
         """Return True if one loop over the memory can run through all arrays of the group together.
 
-        This is so if the arrays of more than one element have no gaps and one common order of axes, and
-        those from outside the group have the group's shape.
+        Arrays of more than one element must have no gaps and one common order of axes.  Those from
+        outside the group must have the group's shape.  The group has elementwise calls of one shape.
         """
         layouts = []
         for node in self.nodes:
@@ -1493,10 +1600,11 @@ class GroupWriter:
     def part_entries(
         self, part: list[Member], scratch: Mapping[Node, Place], flat: bool, start: int, count: int
     ) -> list[PendingRecord]:
-        """Return the records that compute the members ``part``.
+        """Return the records (calls that the driver makes) that compute the members ``part``.
 
+        part : some of the group's calls.
         scratch : node -> place of a value that other records of the group read.
-        flat : the result of ``lies_flat``.
+        flat : True if one loop over the memory can run through all arrays of the group.
         start, count : if flat, the first of the elements to compute, and their number.
         """
         first = part[0]
@@ -1507,7 +1615,10 @@ class GroupWriter:
         return [self.kernel_entry(part, scratch, flat, start, count)]
 
     def operand_place(self, x: Node, scratch: Mapping[Node, Place]) -> Place:
-        """Return the place of an operand: scratch memory if another record of the group computes it."""
+        """Return the place (buffer and layout) of an operand of the group's calls.
+
+        scratch : node -> place of a value that another part of the group computes.
+        """
         if x in scratch:
             return scratch[x]
         return self.lowering.find_place(x)
@@ -1518,8 +1629,8 @@ class GroupWriter:
         """Return the pointer to the elements of x from number ``start`` on, in the order of memory.
 
         A pointer to a single element, or to scratch memory for one block, does not move.
-        scratch : node -> place of a value that other records of the group read.
-        blocks : True if the record runs for one block after the other, so that the pointer moves on.
+        scratch : node -> place of a value that other parts of the group read.
+        blocks : True if the code runs for one block after the other, so that the pointer moves on.
         """
         place = self.operand_place(x, scratch)
         if x in scratch and len(place.shape) == 1 and self.group.shape != place.shape:
@@ -1532,9 +1643,9 @@ class GroupWriter:
     def call_entries(
         self, node: Node, scratch: Mapping[Node, Place], flat: bool, start: int, count: int
     ) -> list[PendingRecord]:
-        """Return the record of the call of a ufunc's C loop that computes ``node``.
+        """Return the record by which the driver calls the ufunc's C loop that computes ``node``.
 
-        scratch : node -> place of a value that other records of the group read.
+        scratch : node -> place of a value that other parts of the group read.
         flat : True if one loop over the memory can run through all arrays of the group.
         start, count : if flat, the first of the elements to compute, and their number.
         """
@@ -1577,9 +1688,9 @@ class GroupWriter:
     def sum_of_blocks(
         self, node: Node, scratch: Mapping[Node, Place], start: int, count: int
     ) -> list[PendingRecord]:
-        """Return the records that add up ``node``, a dot product, block by block.
+        """Return the records (calls by the driver) that add up ``node``, a dot product, block by block.
 
-        scratch : node -> place of a value that other records of the group read.
+        scratch : node -> place of a value that other parts of the group read.
         start, count : the first of the elements to compute, and their number.
         """
         lowering, size = self.lowering, node.dtype.itemsize
@@ -1609,9 +1720,9 @@ class GroupWriter:
     def kernel_entry(
         self, part: list[Member], scratch: Mapping[Node, Place], flat: bool, start: int, count: int
     ) -> PendingRecord:
-        """Return the record of the kernel that computes the members ``part``.
+        """Return the record by which the driver calls a kernel that computes the calls ``part``.
 
-        scratch : node -> place of a value that other records of the group read.
+        scratch : node -> place of a value that other parts of the group read.
         flat : True if one loop over the memory can run through all arrays of the group.
         start, count : if flat, the first of the elements to compute, and their number.
         """
@@ -1669,7 +1780,11 @@ class GroupWriter:
     def write_value(
         self, kernel: Kernel, node: Node, values: Mapping[Node, str], width: int
     ) -> str:
-        """Write the instructions of a node; return its value's name. values : operand -> its name."""
+        """Write the instructions of a node into a kernel, and return the name of the result.
+
+        values : operand -> its name.
+        width : the number of elements of a vector.
+        """
         step = self.steps[node]
         args = []
         for x, dtype in zip(step.args, step.dtypes, strict=True):
@@ -1682,12 +1797,15 @@ class GroupWriter:
 
 
 def member_inputs(member: Member) -> tuple[Node, ...]:
-    """Return the nodes that a member of a group reads: operands, or the node that a check is for."""
+    """Return the nodes that a member of a group (of elementwise calls) reads.
+
+    A member is an elementwise call, with its operands, or a check of a node's elements.
+    """
     return (member.node,) if isinstance(member, Check) else operands(member)
 
 
 def equal_parts(members: list[Member]) -> list[list[Member]]:
-    """Divide a long list of members into lists of about MEMBERS each.
+    """Divide a long list of a group's calls into lists of about MEMBERS each, one for each kernel.
 
     If the same ops repeat in the list, each part has a whole number of repetitions.  So the kernels of
     many parts have equal text, and are compiled once.
@@ -1731,19 +1849,28 @@ def axis_order(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
 
 
 def in_order(x: Place) -> bool:
-    """Return True if no stride is negative, or longer than the stride of an earlier axis."""
+    """Return True if no stride of x is negative, or longer than the stride of an earlier axis.
+
+    Then a loop over the axes in their order reads the memory upwards.
+    """
     steps = [s for s, n in zip(x.strides, x.shape, strict=False) if n != 1 and s]
     return all(s > 0 for s in steps) and steps == sorted(steps, reverse=True)
 
 
 def matrix_layout(place: Place) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return (rows, columns) and the strides of the matrices in a stack: those of its last two axes."""
+    """Return (rows, columns) and the strides of the matrices in a stack: those of its last two axes.
+
+    place : buffer and layout of the stack.
+    """
     (rows, columns), (down, across) = place.shape[-2:], place.strides[-2:]
     return (rows, columns), (down, across)
 
 
 def parts_of_complex(place: Place) -> Place:
-    """Return the Place of complex data as floats; a new last axis has the real and imaginary parts."""
+    """Return the Place (buffer and layout) of complex data as floats.
+
+    The real and imaginary parts lie along a new last axis.
+    """
     dtype = np.zeros(0, place.dtype).real.dtype
     return place._replace(
         shape=(*place.shape, 2), strides=(*place.strides, dtype.itemsize), dtype=dtype
@@ -1751,7 +1878,10 @@ def parts_of_complex(place: Place) -> Place:
 
 
 def broadcast_strides(place: Place, shape: Sequence[int]) -> tuple[int, ...]:
-    """Return the strides of data broadcast to ``shape``: 0 along axes that are repeated."""
+    """Return the strides of data broadcast to ``shape``: 0 along axes that are repeated.
+
+    place : buffer and layout of the data.
+    """
     more = len(shape) - len(place.shape)
     own = [
         0 if n == 1 and wanted != 1 else stride
@@ -1763,7 +1893,8 @@ def broadcast_strides(place: Place, shape: Sequence[int]) -> tuple[int, ...]:
 def view_of_nothing(place: Place) -> tuple[np.ndarray[Any, Any], int]:
     """Return a new array with the shape, strides and dtype of ``place``, and its address.
 
-    Its contents do not matter, because only the layouts of its views are used.
+    Views of it, such as ``x.T``, show which offset and strides a view of the data at ``place`` has.  Its
+    contents do not matter.
     """
     low = sum(min(0, (n - 1) * s) for n, s in zip(place.shape, place.strides, strict=True))
     high = sum(max(0, (n - 1) * s) for n, s in zip(place.shape, place.strides, strict=True))
@@ -1773,19 +1904,25 @@ def view_of_nothing(place: Place) -> tuple[np.ndarray[Any, Any], int]:
 
 
 def axes_first(place: Place, axes: Sequence[int]) -> Place:
-    """Return the Place of the same data with the axes ``axes`` moved to the front."""
+    """Return the Place (buffer and layout) of the same data with ``axes`` moved to the front."""
     order = [*axes, *[k for k in range(len(place.shape)) if k not in axes]]
     shape, strides = [tuple([of[k] for k in order]) for of in (place.shape, place.strides)]
     return place._replace(shape=shape, strides=strides)
 
 
 def later_axes(place: Place, count: int) -> Place:
-    """Return the Place of ``x[0, ..., 0]``, with ``count`` zeros, given the Place of x."""
+    """Return the Place (buffer and layout) of ``x[0, ..., 0]``, with ``count`` zeros.
+
+    place : the Place of x.
+    """
     return place._replace(shape=place.shape[count:], strides=place.strides[count:])
 
 
 def part_place(place: Place, key: Any) -> Place:
-    """Return the Place of the view ``x[key]``, given the Place of x and a key without arrays."""
+    """Return the Place (buffer and layout) of the view ``x[key]``, for a key without arrays.
+
+    place : the Place of x.
+    """
     view, start = view_of_nothing(place)
     part = part_at(view, key)
     offset = place.offset + part.__array_interface__["data"][0] - start
@@ -1803,14 +1940,15 @@ def part_at(view: np.ndarray[Any, Any], key: Any) -> np.ndarray[Any, Any]:
 def rounded_up(size: int) -> int:
     """Return ``size`` rounded up to whole cache lines, and made unequal to whole pages.
 
-    A kernel uses many buffers.  Data at equal offsets in pages would displace each other in the cache.
+    Buffers of the scratch memory get such sizes.  A kernel uses many buffers.  Data at equal offsets in
+    pages would displace each other in the cache.
     """
     lines = max(1, -(-size // LINE))
     return (lines + (lines * LINE % PAGE == 0)) * LINE
 
 
 def merged_gaps(gaps: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the free ranges (offset, size) of memory in order, with adjacent ranges joined."""
+    """Return free ranges (offset, size) of scratch memory in order, with adjacent ranges joined."""
     found: list[tuple[int, int]] = []
     for offset, size in sorted(gaps):
         if found and sum(found[-1]) == offset:

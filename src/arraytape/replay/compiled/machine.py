@@ -27,7 +27,10 @@ if hasattr(os, "register_at_fork"):  # a forked child could not use LLVM if a th
 
 
 class Unsupported(Exception):
-    """The error for a call that cannot become machine code; its text is the reason."""
+    """The error for a NumPy call that cannot become machine code; its text is the reason.
+
+    NumPy then makes the call.
+    """
 
 
 @functools.cache
@@ -53,7 +56,10 @@ def machine_name() -> str:
 
 
 def flags_of_this_machine() -> str | None:
-    """Return "x86" or "arm", the kind of this processor's floating-point flags; None for others."""
+    """Return "x86" or "arm", the kind of this processor's floating-point flags; None for others.
+
+    Machine code reads the flags, to learn that a result underflowed.
+    """
     return {"x86_64": "x86", "AMD64": "x86", "aarch64": "arm", "arm64": "arm"}.get(machine_name())
 
 
@@ -83,6 +89,7 @@ class Code:
 
     kept : whether the object code may be kept on disk; False if ``text`` has addresses of this process.
     cached : whether the object code was read from the disk.
+    text : the code in LLVM's intermediate representation.
     """
 
     def __init__(self, text: str, kept: bool = True) -> None:
@@ -154,7 +161,7 @@ class ObjectFile:
 
 
 def object_path(text: str) -> Path | None:
-    """Return the path for the object code of a text on this processor; None without a cache folder."""
+    """Return the path for the object code of a text on this processor, or None without a folder."""
     folder = cache_folder()
     if folder is None:
         return None
@@ -170,7 +177,7 @@ def object_path(text: str) -> Path | None:
 
 @functools.cache
 def cache_folder() -> Path | None:
-    """Return the folder for object code; None if it cannot be made, or other users may write to it."""
+    """Return the folder for object code, or None if there is none that only this user may write to."""
     root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     folder = Path(root) / "arraytape" / "compiled"
     try:

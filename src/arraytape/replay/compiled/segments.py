@@ -32,7 +32,7 @@ class Segment:
     """A part of a program that runs wholly as machine code, or wholly as calls of NumPy.
 
     program : the part as a program.
-    origin : node of ``program`` -> node of the whole program.
+    origin : node (call, input or constant) of ``program`` -> node of the whole program.
     native : whether the part shall run as machine code.
     lowered : the machine code, or None.
     """
@@ -43,8 +43,9 @@ class Segment:
 
 
 class Segments:
-    """The segments of a program, in the order in which they run.
+    """The parts of a program, in the order in which they run.
 
+    A segment has neighbouring calls that run wholly as machine code, or wholly as calls of NumPy.
     reasons : the reasons why some calls are not machine code.
     numpys : call that NumPy computes -> the reason.
     views : the nodes that are views, which each segment that reads them makes again.
@@ -69,7 +70,7 @@ class Segments:
         self.reasons = sorted({*self.numpys.values()})
 
     def lowered_parts(self) -> list[Segment]:
-        """Cut the program into segments, generate their machine code, and return them.
+        """Cut the program into parts ("segments"), generate their machine code, and return them.
 
         If a call cannot become machine code, NumPy computes it, and the program is cut again.
         """
@@ -94,8 +95,8 @@ class Segments:
     def leave_to_numpy(self, nodes: Iterable[Node], why: str) -> None:
         """Mark the calls ``nodes`` as calls that NumPy computes, not machine code.
 
-        The caller then cuts the program into segments again.  Raise Unsupported if all of ``nodes`` are
-        marked already, because the same segments would fail again.
+        The caller then cuts the program into parts once more.  Raise Unsupported if all of ``nodes`` are
+        marked already, because the same parts would fail once more.
         why : the reason.
         """
         new = [node for node in nodes if node not in self.numpys]
@@ -105,9 +106,10 @@ class Segments:
         self.views.difference_update(new)
 
     def cut_program(self) -> list[Segment]:
-        """Return the segments in the order in which they run.
+        """Return the segments, parts of the program, in the order in which they run.
 
-        A segment of machine code with fewer than LEAST calls is left to NumPy.
+        A segment of machine code with fewer than LEAST calls is left to NumPy.  A segment runs wholly as
+        machine code or wholly as calls of NumPy.
         """
         taken = {*self.numpys}
         while True:
@@ -119,10 +121,11 @@ class Segments:
             taken.update(node for node, level in levels.items() if level in small)
 
     def levels_of(self, numpys: Collection[Node]) -> dict[Node, int]:
-        """Return a dict node -> number of its segment: even for machine code, odd for NumPy.
+        """Return a dict node -> number of the program's part to which the node belongs.
 
         Views and constants have no number, because each segment that needs them makes them.  A call of a
         user's function (FOREIGN) keeps its position among all calls, because it may have side effects.
+        Parts with even numbers become machine code; NumPy computes the others.
         numpys : the calls that NumPy computes.
         """
         levels: dict[Node, int] = {}
@@ -146,9 +149,10 @@ class Segments:
         return x
 
     def parts_by_level(self, levels: Mapping[Node, int]) -> list[Segment]:
-        """Return a segment for each number in ``levels``, a dict node -> number of its segment.
+        """Return a segment (a part of the program) for each number in ``levels``.
 
-        A segment also makes the views and constants that its nodes read.
+        ``levels`` is a dict node -> number of its segment.  A segment also makes the views and constants
+        that its nodes read.
         """
         numbers = sorted({*levels.values()})
         if not numbers:
@@ -201,9 +205,9 @@ def only_arranges(node: Node) -> bool:
 
 
 def replaced_key(node: Node) -> Any:
-    """Return a hashable key of a call, equal for calls with equal options and layouts of arrays.
+    """Return a hashable key of a recorded call, equal for equal options and layouts of arrays.
 
-    Either all calls with one key can become machine code, or none.
+    Either all calls with one key can become machine code, or none.  So one test serves all.
     """
 
     def layout_key(x: Node) -> Any:
@@ -213,7 +217,7 @@ def replaced_key(node: Node) -> Any:
 
 
 def why_numpy(node: Node) -> str:
-    """Return the reason why a call can in no segment be machine code, or "" if it can."""
+    """Return the reason why a recorded call can never become machine code, or "" if it can."""
     if node.op.startswith(FOREIGN):
         return node.op.removeprefix(f"{FOREIGN}.").rpartition(".")[0] or node.op
     of = {x: x if x.op == CONSTANT else Node(INPUT, like=x) for x in operands(node)}

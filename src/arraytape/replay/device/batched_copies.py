@@ -11,7 +11,7 @@ MOST = 20  # the maximum number of pairs in one launch, because a kernel's param
 
 @lru_cache(maxsize=256)
 def copying_kernel(dtypes: tuple[str, ...]) -> Any:
-    """Return a kernel that copies arrays of these dtypes.
+    """Return a GPU kernel that copies several arrays of these dtypes in one launch.
 
     Its arguments are the sources, the targets, and ``size``, the number of elements of the largest
     array.
@@ -27,7 +27,7 @@ def copying_kernel(dtypes: tuple[str, ...]) -> Any:
 
 
 def copy_all(sources: Sequence[Any], targets: Sequence[Any]) -> None:
-    """Copy arrays into arrays of the same shapes and dtypes, in as few launches as possible."""
+    """Copy GPU arrays into arrays of the same shapes and dtypes, in as few launches as possible."""
     pairs = [(x, y) for x, y in zip(sources, targets, strict=True) if x.size]
     for start in range(0, len(pairs), MOST):
         part = pairs[start : start + MOST]
@@ -37,7 +37,10 @@ def copy_all(sources: Sequence[Any], targets: Sequence[Any]) -> None:
 
 @lru_cache(maxsize=256)
 def checking_kernel(dtypes: tuple[str, ...]) -> Any:
-    """Return a kernel that sets ``flag[0]`` to 1 if one of the arrays of these dtypes has a NaN."""
+    """Return a GPU kernel that sets ``flag[0]`` to 1 if one of several arrays has a NaN.
+
+    Its arguments are the arrays, whose dtypes are ``dtypes``, and ``flag``.
+    """
     import cupy
 
     lines = [f"if (i < x{k}.size() && x{k}[i] != x{k}[i]) flag[0] = 1;" for k in range(len(dtypes))]
@@ -50,7 +53,7 @@ def checking_kernel(dtypes: tuple[str, ...]) -> Any:
 
 
 def flag_nan(values: Sequence[Any], flag: Any) -> None:
-    """Set ``flag``, an array of one int32, to 1 if one of the arrays has a NaN, else to 0."""
+    """Set ``flag``, a GPU array of one int32, to 1 if one of the arrays has a NaN, else to 0."""
     flag.data.memset_async(0, flag.nbytes)
     values = [x for x in values if x.size]
     for start in range(0, len(values), MOST):

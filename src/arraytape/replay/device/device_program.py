@@ -41,17 +41,20 @@ TOLERANCE = {np.dtype(np.float16): 1e-2, np.dtype(np.float32): 1e-4, np.dtype(np
 class DeviceProgram:
     """The callable that runs a program on a device; it maps inputs' data to outputs and writes.
 
-    If a guard does not hold, it raises GuardFailed, and nothing was written.  Results are new arrays.
+    A program is the list of array calls recorded in a user's function.  If a guard, a condition on a
+    value, does not hold, it raises GuardFailed, and nothing was written.  Results are new arrays.
     why : the reason why the calls are made one by one, or "" if a graph is launched.
     """
 
     compiled = False  # as machine code
 
     def __init__(self, program: Program, device: str, name: str, data: Sequence[Any]) -> None:
-        """Capture the program, if CuPy can.
+        """Capture the program, array calls recorded in a user's function, as a CUDA graph.
 
-        data : the data of the inputs in a traced call, for the warm-up.  Raise NotOnDevice if a call on
-        the device needs data of the host.
+        Calls that CuPy cannot capture are made one by one.  Raise NotOnDevice if a call on the device
+        needs data of the host.
+        name : the name of the user's function.
+        data : the data of the inputs in the recorded call, for the warm-up.
         """
         import cupy
 
@@ -75,7 +78,7 @@ class DeviceProgram:
         self.capture(data)
 
     def generate_source(self, name: str) -> None:
-        """Fuse the calls on the device, and generate the function that makes them."""
+        """Fuse elementwise calls to GPU kernels, and generate the function that makes all calls."""
         whole = fuse_calls(self.parts.device)
         self.count = sum(node.op != "item" and node.is_call for node in whole.nodes)
         results = [*whole.outputs, *whole.writes, *[guard.node for guard in whole.guards]]
@@ -103,7 +106,11 @@ class DeviceProgram:
 
     # --- capture ----------------------------------------------------------------------------------
     def capture(self, data: Sequence[Any]) -> None:
-        """Allocate static memory, warm up, capture the graph, and compare it with the calls."""
+        """Capture the calls as a CUDA graph, and compare its results with those of the calls.
+
+        Static memory, which the graph uses in each launch, is allocated before.
+        data : the data of the inputs in the recorded call.
+        """
         cupy, parts = self.cupy, self.parts
         _, given = self.on_host(data)
         cupy.cuda.get_current_stream().synchronize()
@@ -148,7 +155,7 @@ class DeviceProgram:
                     stream.end_capture()
 
     def graph_repeats(self, graph: Any, expected: Sequence[Any], number: float) -> bool:
-        """Return True if a launch of the graph gives the expected results and NaN flag.
+        """Return True if a launch of the CUDA graph gives the expected results and NaN flag.
 
         Before the launch, the results are overwritten with ``number``.  So results that the graph does
         not compute differ.
@@ -161,11 +168,14 @@ class DeviceProgram:
         return all(map(is_close, found, expected))
 
     def static_results(self) -> list[Any]:
-        """Return the static results, and the flag for NaN if the program checks for NaN."""
+        """Return the arrays into which each launch writes results, and the NaN flag if there is one."""
         return [*self.results, *([self.flag] if self.checked else [])]
 
     def compute(self) -> list[Any]:
-        """Make the calls on the static inputs; return outputs and writes, and set the flag for NaN."""
+        """Make the calls on the static inputs, the memory into which each run copies its data.
+
+        Return outputs and new values of written Arrays, and set the flag for NaN.
+        """
         values = self.source.function(*self.inputs.arrays)
         found = [values[place] for place in self.places]
         if self.checked:
@@ -189,8 +199,9 @@ class DeviceProgram:
         )
 
     def launch(self, given: Sequence[Any], stream: Any) -> list[Any]:
-        """Launch the graph on ``given``, or make its calls; return copies of the static results.
+        """Launch the graph on ``given``, or make its calls; return copies of the results.
 
+        The next launch overwrites the memory of the results.
         given : the data of the device's inputs.
         """
         last, self.last = self.last, (get_ident(), stream)
@@ -212,7 +223,10 @@ class DeviceProgram:
         return made
 
     def on_host(self, data: Sequence[Any]) -> tuple[Any, list[Any]]:
-        """Run the part on the host; return its outputs and writes, and the data for the device."""
+        """Run the part of the program on the host, such as the step size of an optimizer.
+
+        Return a pair: its outputs and writes, and the list of the data for the part on the device.
+        """
         pairs = [*zip(data, self.parts.inputs, strict=True)]
         found = self.host.function(*[x for x, place in pairs if not place.on_device])
         own = [x for x, place in pairs if place.on_device]
@@ -220,7 +234,10 @@ class DeviceProgram:
 
 
 def value_at(place: PartIndex, on_device: Sequence[Any], on_host: Sequence[Any]) -> Any:
-    """Return the output or write with the position ``place``, from the values of the two parts."""
+    """Return an output or write of the program from the values of its two parts.
+
+    place : the part (device or host), and the position in this part.
+    """
     return (on_device if place.on_device else on_host)[place.number]
 
 

@@ -13,7 +13,7 @@ PLAIN = (int, bool, str, type(None))  # types of values that the text shows
 
 
 class DeviceSource:
-    """The text of a program on a device, and the function that it defines.
+    """The Python text that makes a program's calls on a GPU, and the function that it defines.
 
     In the text, x and a number is an input, c a constant, v the value of a call, and k another argument.
     text : the Python source.
@@ -48,7 +48,10 @@ class DeviceSource:
         self.function: Callable[..., Any] = defined_function(self.text, file, name, self.scope)
 
     def call(self, node: Node) -> str:
-        """Return the expression of a call, and add the called function to the globals of the text."""
+        """Return the expression of a recorded call, for the generated text.
+
+        The called function becomes a global of the text.
+        """
         if node.op == "item":
             return f"{self.value(node.args[0])}[{node.args[1]}]"
         name = node.op.replace(".", "_")
@@ -59,7 +62,7 @@ class DeviceSource:
         return f"{name}({', '.join(parts)})"
 
     def value(self, value: Any) -> str:
-        """Return the expression of an argument: nodes by name, also within tuples, lists and dicts."""
+        """Return the text of a call's argument; nodes, also nested ones, appear by name."""
         kind = type(value)
         if kind is Node:
             return self.names[value]

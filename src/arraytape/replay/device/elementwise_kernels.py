@@ -58,7 +58,7 @@ ROOM = 3900  # the bytes of a kernel's parameters; CUDA allows 4096
 
 
 class Kernel:
-    """A kernel of some calls; its operands and results are arrays of one shape, or broadcast to it.
+    """A GPU kernel that makes several elementwise calls; its arrays have one shape or broadcast to it.
 
     calls : the nodes of the calls, in order.
     given : the nodes of the operands.
@@ -98,10 +98,10 @@ class Kernel:
 
 
 def expression_of(node: Node) -> tuple[str, Any, Sequence[Any]] | None:
-    """Return the C expression of a call, the dtype of T in it, and its operands; None for other calls.
+    """Return how a GPU kernel computes a call: (C expression, dtype of T in it, operands).
 
     Operands are nodes and Python numbers.  All floats of one call have the same dtype, so that no
-    promotion is needed.
+    promotion is needed.  Return None for other calls.
     """
     op, args = node.op, node.args
     if node.dtype not in C_TYPES or node.shape is None:
@@ -154,7 +154,7 @@ def number_text(x: Any, dtype: Any) -> str:
 
 
 def is_fusible(node: Node) -> bool:
-    """Return True if a kernel can compute a call with the same bits and the same layout."""
+    """Return True if a fused kernel can make a recorded call with the same bits and layout."""
     if node.op in (INPUT, CONSTANT) or expression_of(node) is None or not node.size:
         return False
     # Of a call on arrays in another order, CuPy's result has that order, too.
@@ -166,6 +166,7 @@ def fuse_calls(program: Program, make: Callable[..., Any] = Kernel) -> Program:
 
     Calls of other kinds are made as early as possible, so that the runs are long.
     make : makes a kernel from its calls, operands and results.
+    program : the recorded array calls.
     """
     read = program.uses()
     done = {node for node in program.nodes if node.op in (INPUT, CONSTANT)}
@@ -218,9 +219,10 @@ def run_of_calls(left: Sequence[Node], fusible: set[Node], done: set[Node]) -> l
 def kernel_nodes(
     run: Sequence[Node], of: dict[Node, Node], read: Any, make: Callable[..., Any]
 ) -> list[Node]:
-    """Return the nodes that compute the calls ``run`` by one kernel.
+    """Return new nodes that compute the calls ``run`` by one GPU kernel.
 
-    The new node of each result is entered in ``of``, a dict from old nodes to new ones.
+    A node is a recorded call, input or constant.  The new node of each result is entered in ``of``, a
+    dict from old nodes to new ones.
     read : node -> the number of its uses in the program.
     make : makes a kernel from its calls, operands and results.
     """
@@ -245,5 +247,8 @@ def kernel_nodes(
 
 
 def on_new_operands(node: Node, of: dict[Node, Node]) -> Node:
-    """Return a call on the nodes ``of[x]`` in place of its operands x; the same call if none changes."""
+    """Return a call on the nodes ``of[x]`` in place of its operands x; the same call if none changes.
+
+    The new operands are results of fused kernels.
+    """
     return copied(node, of) if any(of[x] is not x for x in operands(node)) else node

@@ -19,14 +19,14 @@ class NotOnDevice(Exception):
 
 
 class PartIndex(NamedTuple):
-    """The position of an input, output or write of the whole program in one of its two parts."""
+    """The position of a program's input, output or write in the part on the host or the device."""
 
     on_device: bool
     number: int
 
 
 class ProgramParts(NamedTuple):
-    """The two parts of a program.
+    """The two parts of a program: recorded calls on the host, and recorded calls on a device.
 
     host : the part on the host.  Its outputs are ``uploads`` values for the device, then the outputs of
         the whole program that are on the host.
@@ -44,7 +44,10 @@ class ProgramParts(NamedTuple):
 
 
 def split_program(program: Program) -> ProgramParts:
-    """Return the two parts of a program; raise NotOnDevice if the device would need the host later."""
+    """Divide a program into a part on the host, which runs first, and a part on a device.
+
+    Raise NotOnDevice if the host needs results of the device, so that it cannot run first.
+    """
     program = without_equal_calls(program)
     sent: dict[Node, Node] = {}  # node on the host -> input on the device
     of: dict[Node, Node] = {}
@@ -74,8 +77,9 @@ def split_program(program: Program) -> ProgramParts:
 
 
 def part_indices(nodes: Sequence[Node], first: int) -> tuple[list[PartIndex], list[Node]]:
-    """Return the position of each node in its part, and the nodes on the host.
+    """Return the position of each node in its part, and the list of the nodes on the host.
 
+    nodes : nodes of the whole program, some on the host and some on the device.
     first : the position of the first node on the host.
     """
     counts = {True: 0, False: first}
@@ -104,9 +108,10 @@ def without_equal_calls(program: Program) -> Program:
 def on_device(node: Node, of: Mapping[Node, Node], sent: dict[Node, Node]) -> Node:
     """Return the node of the part on the device for a node of the whole program.
 
-    A copy from the host becomes an input, which is added to ``sent``; the copy of a constant becomes a
-    constant.
+    node : a recorded call, input or constant.  A copy from the host becomes an input, which is added to
+        ``sent``; the copy of a constant becomes a constant.
     of : earlier nodes of the whole program -> their nodes on the device.
+    sent : node on the host -> the input of the device's part to which its value is copied.
     """
     if node.op in (INPUT, CONSTANT):
         return node

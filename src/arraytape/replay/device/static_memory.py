@@ -17,9 +17,10 @@ STEP = 16  # the bytes of which the position of each uploaded value is a multipl
 
 
 class StaticInputs:
-    """The static inputs of a program: copies of data of the device, then of values of the host.
+    """The memory from which a CUDA graph reads its inputs in each launch.
 
-    The values of the host lie in one buffer, so that one copy sends all of them.
+    First come copies of data of the device, then of values of the host.  These values lie in one buffer,
+    so that one copy sends all of them.
     data : the data of the device in a first call.
     sent : the nodes of the values of the host.
     arrays : the inputs, in the order of the program's.
@@ -42,7 +43,11 @@ class StaticInputs:
         self.arrays = [*self.own, *parts]
 
     def fill(self, data: Sequence[Any], stream: Any) -> None:
-        """Copy the data of a call into the inputs, in the order of ``arrays``."""
+        """Copy the data of a call into this memory, from which the CUDA graph reads its inputs.
+
+        data : arrays in the order of ``arrays``.
+        stream : the CUDA stream of the copies.
+        """
         count = len(self.own)
         copy_all(data[:count], self.own)
         if self.spans:

@@ -30,11 +30,16 @@ FIRST = (INPUT, CONSTANT, "zeros")  # ops of the nodes that ``order_group`` puts
 
 
 class Blocks:
-    """A group of calls on arrays of one shape, and of full sums of these, computed block by block.
+    """A group of recorded calls on arrays of one shape, computed block by block.
 
-    members : the calls, in their order.  inputs : the operands that are no members.  results : the
-    members that other nodes read.  items : the nodes for the results in the program.  shape : the
-    shape of the calls.  rows : the number of rows of a block.
+    A block is some rows of the arrays, so that intermediate values stay in the cache.  Sums of all
+    elements may be in the group, too.
+    members : the calls, in their order.
+    inputs : the operands that are no members.
+    results : the members that other nodes read.
+    items : the nodes for the results in the program.
+    shape : the shape of the calls.
+    rows : the number of rows of a block.
     """
 
     def __init__(self, members: list[Node], results: list[Node]) -> None:
@@ -47,22 +52,26 @@ class Blocks:
         self.items: list[Node] = []
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
-        """Return the results, computed without blocks; this is the reference for the generated loop."""
+        """Return the results, computed without blocks; this is the reference for the generated loop.
+
+        values : the values of ``inputs``.
+        """
         known = dict(zip(self.inputs, values, strict=True))
         for node in self.members:
             known[node] = result_of(node, known)
         return tuple([known[node] for node in self.results])
 
     def is_cut(self, x: Node) -> bool:
-        """Return True if each step of the loop reads one block of x, and False if it reads all of x."""
+        """Return True if each step of the loop over blocks reads some rows of x, False for all of x."""
         return len(x.shape) == len(self.shape) and x.shape[0] == self.shape[0]
 
 
 def rows_per_block(shape: tuple[int, ...]) -> int:
     """Return the number of rows of a block; 0 if a single row is larger than a block.
 
-    The rows are divided about equally among blocks, so that the last block is not very short.  Blocks
-    of many rows begin at a line of the cache.
+    A block is some rows of an array, small enough for the cache.  The rows are divided about equally
+    among blocks, so that the last block is not very short.  Blocks of many rows begin at a line of the
+    cache.
     """
     row = int(np.prod(shape[1:], dtype=int))
     rows = BLOCK // row if row else 0
@@ -73,7 +82,7 @@ def rows_per_block(shape: tuple[int, ...]) -> int:
 
 
 def is_member(node: Node) -> bool:
-    """Return True if a node can be computed block by block: a large elementwise call."""
+    """Return True if a node is a large elementwise call, which can be computed block by block."""
     if node.op in (INPUT, CONSTANT) or not node.shape or node.size < LEAST:
         return False
     if node.strides != packed(node.shape, node.dtype.itemsize) or not rows_per_block(node.shape):
@@ -94,7 +103,8 @@ def is_member(node: Node) -> bool:
 def blocked(program: Program) -> Program:
     """Replace each group of elementwise calls by one BLOCKED node, which computes them block by block.
 
-    The node's value is a tuple, from which ITEM nodes take the results of the group.
+    The node's value is a tuple, from which ITEM nodes take the results of the group.  A block is some
+    rows of the arrays.  Their intermediate values stay in the cache.
     """
     if not any(map(is_member, program.nodes)):
         return program
@@ -118,7 +128,8 @@ def groups_of(program: Program) -> dict[Node, list[Node]]:
     """Return a dict from each member of a group to the list of all members of the group.
 
     A group has the elementwise calls of one shape and one level.  A node's level is greater than that of
-    each operand in another group, so that no path of operands leads out of a group and back.
+    each operand in another group, so that no path of operands leads out of a group and back.  One loop
+    over blocks (some rows) will compute the group.
     """
     level: dict[Node, int] = {}
     shape: dict[Node, Any] = {}  # member of a group -> its shape; full sum -> its operand's shape
@@ -140,6 +151,7 @@ def read_outside(program: Program, group: dict[Node, list[Node]]) -> set[Node]:
     """Return the nodes whose values are used outside of their group of calls.
 
     These are operands of nodes outside the group, outputs, writes, and nodes that a replay checks.
+    group : member -> the calls of its group, which one loop computes.
     """
     wanted = set(program.roots())
     for node in program.nodes:
@@ -149,7 +161,7 @@ def read_outside(program: Program, group: dict[Node, list[Node]]) -> set[Node]:
 
 
 def collapsed(members: list[Node], wanted: set[Node], of: dict[Node, Node]) -> list[Node]:
-    """Return a BLOCKED node, which computes ``members``, and an ITEM node for each result.
+    """Return a BLOCKED node, which computes ``members`` block by block, and an ITEM node per result.
 
     wanted : nodes that are read outside of their group; the results are the members in ``wanted``.
     of : old node -> new node; this function adds the ITEM node of each result.
@@ -167,7 +179,11 @@ def collapsed(members: list[Node], wanted: set[Node], of: dict[Node, Node]) -> l
 
 
 def order_group(program: Program, group: dict[Node, list[Node]]) -> list[Node]:
-    """Return all nodes, ordered so that each group of calls is adjacent and stands after its inputs."""
+    """Return all nodes in an order where the calls of each group follow one another.
+
+    A group has the calls that one loop computes.  It stands after the values that it reads.
+    group : member -> the members of its group.
+    """
     done: dict[Node, None] = {}
     for root in sorted(program.nodes, key=lambda node: node.op not in FIRST):
         waiting = [root]
@@ -219,7 +235,8 @@ def write_chain(node: Node, readers: Mapping[Node, set[Node]]) -> tuple[list[Par
     """Return the values that a chain of "put" nodes (writes) adds to zeros, and the nodes of the chain.
 
     The values come as Parts, with their rows.  node : the last "put".  readers : node -> the nodes that
-    read the node.  The list of Parts is empty if `node` is not the end of such a chain.
+    read the node.  The chain is, for example, ``z[1:] += a; z[:-1] -= b``.  The list of Parts is empty
+    if `node` is not the end of such a chain.
     """
     parts: list[Part] = []
     chain = {node}
@@ -254,7 +271,10 @@ def added_value(node: Node) -> tuple[Node, Node] | None:
 
 
 def fills(value: Operand, x: Node, key: Index) -> bool:
-    """Return True if a key is a slice of rows of x with step 1, and the value has this slice's shape."""
+    """Return True if a key is a slice of rows of x with step 1, and the value has this slice's shape.
+
+    value : the operand that is written to ``x[key]``.
+    """
     if type(key) is not slice or key.step not in (None, 1) or type(value) is not Node:
         return False
     rows = len(range(*key.indices(x.shape[0]))) if x.shape else 0

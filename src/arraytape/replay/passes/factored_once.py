@@ -51,7 +51,7 @@ def factored(program: Program) -> Program:
 
 
 def by_factors(node: Node, known: Node, turned: bool) -> Node:
-    """Return the node that replaces a solve, slogdet or inv, computed from the factors ``known``.
+    """Return a node that computes a solve, slogdet or inv from the matrix's factors ``known``.
 
     turned : whether the call uses the transpose of the factored matrix.
     """
@@ -63,7 +63,10 @@ def by_factors(node: Node, known: Node, turned: bool) -> Node:
 
 
 def is_large(node: Node) -> bool:
-    """Return True for a call on a large square float64 matrix; in a solve, b must be float64, too."""
+    """Return True for a call on a large square float64 matrix; in a solve, b must be float64, too.
+
+    For such a matrix a second factorization costs more than it costs to keep the factors.
+    """
     a, *more = node.args
     if any(type(x) is not Node for x in node.args) or node.keywords:
         return False
@@ -75,7 +78,10 @@ def is_large(node: Node) -> bool:
 
 
 def matrix_of(node: Node) -> tuple[Node, bool]:
-    """Return (x, turned): the operand of a call is x or, if ``turned``, the transpose of x."""
+    """Return the matrix of a solve, inv or slogdet, so that calls with x and x.T share its factors.
+
+    The result is (x, turned): the operand is x or, if ``turned``, the transpose of x.
+    """
     a, turned = node.args[0], False
     while a.op == "matrix_transpose" or (a.op == "permute_dims" and a.args[1:] == ((1, 0),)):
         a, turned = a.args[0], not turned
@@ -96,11 +102,11 @@ def slogdet_factored(known: Definite | Elimination) -> Any:
 
 
 def inverse_factored(known: Definite | Elimination, a: RawArray, *given: Any) -> Any:
-    """Return the inverse of a matrix, computed from its factors ``known``.
+    """Return the inverse of a matrix, computed from its Cholesky or LU factors ``known``.
 
-    a : the operand of the original call.  given : if that call was ``inverse_again``, a mask that is
-    True for a singular matrix, whose result is a unit matrix; then ``turned``, True to invert the
-    transpose of the factored matrix.
+    a : the operand of the original call.
+    given : if that call was ``inverse_again``, a mask that is True for a singular matrix, whose result
+        is a unit matrix; then ``turned``, True to invert the transpose of the factored matrix.
     """
     *singular, turned = given
     if singular and singular[0].any():

@@ -9,6 +9,7 @@ from typing import NamedTuple
 class Interval(NamedTuple):
     """A closed range that contains all elements of a value that are not NaN.
 
+    Passes use it to prove that a value is nonnegative or finite.
     undefined : True if an element may be NaN although no operand has a NaN.
     """
 

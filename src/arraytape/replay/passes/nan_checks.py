@@ -47,7 +47,10 @@ def without_implied_looks(program: Program) -> Program:
 
 
 def through(node: Node) -> tuple[Node, ...]:
-    """Return the operands of a node whose NaN, at any element, makes some element of the node NaN."""
+    """Return the operands of a node whose NaN, at any element, makes some element of the node NaN.
+
+    So a NaN check of the node checks these operands, too.
+    """
     if not is_plain(node) or not node.size:
         return ()
     found = operands(node) if facts_of(node.op).propagates_nan else ()
@@ -55,7 +58,10 @@ def through(node: Node) -> tuple[Node, ...]:
 
 
 def is_plain(node: Node) -> bool:
-    """Return True if a node has floats, and its call has no keywords but axis and keepdims."""
+    """Return True if a node has floats, and its call has no keywords except axis and keepdims.
+
+    Only for such calls it is known how NaN and large values pass through.
+    """
     floats = node.dtype is not None and node.dtype.kind == "f"
     return floats and {"axis", "keepdims"} >= {
         name for name, value in node.keywords.items() if value is not None
@@ -73,8 +79,9 @@ TURNED = ("matrix_transpose", "permute_dims", "reshape")  # ops of views, cheap 
 
 @dataclass(eq=False)
 class Look:
-    """A NaN check of values that are computed only if a sum of squares is not below a limit.
+    """A NaN check whose values are computed only if a sum of squares is not below a limit.
 
+    Below the limit, no value can be NaN.  Nodes are recorded calls, inputs or constants.
     given : the nodes whose values the check needs.  nodes : the calls that compute the checked values
     from ``given``.  found : the nodes of the checked values.  most : the limit of the sums of squares.
     """
@@ -87,7 +94,7 @@ class Look:
     def __call__(self, *values: Any) -> float:
         """Return 0 if all sums of squares are below ``most`` or no checked value has a NaN, else NaN.
 
-        NaN makes the guard of the check fail.
+        After NaN, the replay fails, and the function itself runs.
         values : the values of the nodes ``given``, then the sums of squares.
         """
         given, sums = values[: len(self.given)], values[len(self.given) :]
@@ -95,14 +102,20 @@ class Look:
         return 0.0 if moderate or not self.has_nan(*given) else math.nan
 
     def has_nan(self, *values: Any) -> bool:
-        """Return True if a checked value, computed from the ``values`` of ``given``, has a NaN."""
+        """Return True if a checked value, computed from the ``values`` of ``given``, has a NaN.
+
+        values : the values of the nodes ``given``.
+        """
         known = dict(zip(self.given, values, strict=True))
         for node in self.nodes:
             known[node] = result_of(node, known)
         return any(np.isnan(known[node]).any() for node in self.found)
 
     def node(self, sums: Sequence[Node]) -> Node:
-        """Return a node that calls this check.  sums : the nodes that compute the sums of squares."""
+        """Return a node (recorded call) that makes this check.
+
+        sums : the nodes that compute the sums of squares.
+        """
         return Node(LOOKED_AT, self, (*self.given, *sums), like=np.float64(0.0))
 
 
@@ -111,7 +124,11 @@ def is_sum_of_squares(node: Node) -> bool:
 
 
 def add_bounds(known: dict[Node, float], nodes: Sequence[Node]) -> None:
-    """Add bounds of the absolute values of nodes to ``known``, computed from the operands' bounds."""
+    """Add bounds of the absolute values of nodes to ``known``, computed from the operands' bounds.
+
+    They show that values cannot overflow, so that a NaN check is not needed.
+    known : node -> bound.
+    """
     for node in nodes:
         if node in known or not is_plain(node):
             continue
@@ -127,7 +144,10 @@ def up_to(most: float) -> Interval:
 
 
 def size_of(x: Node | float | np.floating[Any], known: Mapping[Node, float]) -> float:
-    """Return a bound of the absolute values of an operand; inf if no bound is known."""
+    """Return a bound of the absolute values of an operand; inf if no bound is known.
+
+    known : node -> bound.
+    """
     if not isinstance(x, Node):
         return abs(float(x))
     if x.op == CONSTANT and x.dtype.kind == "f" and x.value.size:
@@ -137,7 +157,7 @@ def size_of(x: Node | float | np.floating[Any], known: Mapping[Node, float]) -> 
 
 # --- values that are computed only to be checked ------------------------------------------------------
 class LazyCheck(NamedTuple):
-    """The NaN check of a value that is computed only for this check.
+    """The NaN check of a value that is computed only for this check, and so usually can be left out.
 
     given : nodes that the program computes anyway.  nodes : the calls that compute the value from them.
     """
@@ -148,7 +168,7 @@ class LazyCheck(NamedTuple):
 
 
 def with_bounds(program: Program) -> Program:
-    """Return the program in which values that are only checked for NaN are usually not computed.
+    """Return a program that usually does not compute values which are only checked for NaN.
 
     Instead, the sums of squares of the values from which they would be computed are compared with a
     limit.  Only if such a sum is not below the limit is the value itself computed and checked.
@@ -174,10 +194,11 @@ def with_bounds(program: Program) -> Program:
 
 
 class Insertions:
-    """Nodes to be inserted into a program.
+    """Nodes (new calls) to be inserted into a program, each after an existing node.
 
-    places : node -> its index in the program.  squares : x -> the node that is the sum of squares of
-    x.  after : index of a node of the program -> the nodes to be inserted after it.
+    places : node -> its index in the program.
+    squares : x -> the node that is the sum of squares of x.
+    after : index of a node of the program -> the nodes to be inserted after it.
     """
 
     def __init__(self, program: Program) -> None:
@@ -190,8 +211,9 @@ class Insertions:
         self.after[place].append(node)
 
     def sum_of_squares(self, x: Node, last: int) -> Node:
-        """Return the node for the sum of squares of x; insert one after the node of index ``last`` if
-        the program computes none up to there.
+        """Return a node for the sum of squares of x, which a NaN check compares with a limit.
+
+        If the program computes none up to the node of index ``last``, insert one after that node.
         """
         known = self.squares.get(x)
         if known is None or self.places.get(known, -1) > last:
@@ -206,9 +228,10 @@ class Insertions:
 def grouped_by_place(
     checks: Iterable[LazyCheck], places: Mapping[Node, int]
 ) -> list[tuple[int, list[LazyCheck]]]:
-    """Return pairs (index, checks) of checks with the same dtype that can be made after the same node.
+    """Return pairs (index, checks): checks of one dtype that can be made after the same node.
 
-    The index is that of the last node in the checks' ``given``.  The pairs are sorted by index.
+    One call makes such checks together.  The index is that of the last node that the checks need.  The
+    pairs are sorted by index.
     places : node -> its index in the program.
     """
     groups: dict[tuple[int, Any], list[LazyCheck]] = defaultdict(list)
@@ -244,7 +267,10 @@ def lazy_checks(program: Program) -> Iterator[LazyCheck]:
 
 
 def is_bounded(node: Node) -> bool:
-    """Return True if a node is an elementwise boolean mask, or is finite for operands in [-1, 1]."""
+    """Return True if a node is an elementwise boolean mask, or is finite for operands in [-1, 1].
+
+    Below a limit of its operands, such a node then needs no NaN check of its own.
+    """
     if node.dtype == np.bool_ and facts_of(node.op).per_element:
         return bool(node.shape)
     if not (is_plain(node) and node.shape):
@@ -254,7 +280,7 @@ def is_bounded(node: Node) -> bool:
 
 
 def is_unknown(x: Node) -> bool:
-    """Return True if a node has floats and is no constant, so that their magnitude is unknown."""
+    """Return True if a node has floats of unknown magnitude, because it is no constant."""
     return x.op != CONSTANT and x.dtype is not None and x.dtype.kind == "f"
 
 

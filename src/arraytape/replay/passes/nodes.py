@@ -20,14 +20,19 @@ New = Callable[[Node], Node]
 
 
 def like(node: Node, op: str, call: Callable[..., Any] | None, *args: Any) -> Node:
-    """Return a new node for a call of ``call``, with the shape, dtype and strides of `node`."""
+    """Return a new node for a call of ``call``, with the shape, dtype and strides of `node`.
+
+    op : the name of the called function.
+    call : the function.
+    args : its arguments, nodes or Python values.
+    """
     new = Node(op, call, args)
     new.shape, new.dtype, new.strides = node.shape, node.dtype, node.strides
     return new
 
 
 def again(node: Node, *args: Any) -> Node:
-    """Return a new node for the call of `node`, keywords included, with other arguments."""
+    """Return a new node that makes the call of `node` again, keywords included, on ``args``."""
     other = like(node, node.op, node.call, *args)
     other.keywords = node.keywords
     return other
@@ -50,7 +55,11 @@ def zeros(node: Node) -> Node:
 
 
 def again_in(x: Node, shape: tuple[int, ...], new: New | None = None) -> Node:
-    """Return x, reshaped if its shape differs; ``new`` is applied to the node of the reshape."""
+    """Return x, reshaped if its shape is not ``shape``.
+
+    A rule uses it to give a replacement the shape of the replaced node.
+    new : a function that simplifies the node of the reshape.
+    """
     if x.shape == shape:
         return x
     other = Node("reshape", numpy_namespace.reshape, (x, shape))
@@ -60,7 +69,10 @@ def again_in(x: Node, shape: tuple[int, ...], new: New | None = None) -> Node:
 
 
 def packed(shape: tuple[int, ...], step: int) -> tuple[int, ...]:
-    """Return the strides of C-contiguous data whose elements have `step` bytes."""
+    """Return the strides of C-contiguous data whose elements have `step` bytes.
+
+    Packed data has no gaps.
+    """
     strides: list[int] = []
     for size in reversed(shape):
         strides.append(step)
@@ -69,7 +81,10 @@ def packed(shape: tuple[int, ...], step: int) -> tuple[int, ...]:
 
 
 def same_layout(x: Operand, node: Node) -> bool:
-    """Return True if an operand is a node with the shape, dtype and strides of `node`."""
+    """Return True if an operand is a node with the shape, dtype and strides of `node`.
+
+    Only such an operand can replace the node.
+    """
     return type(x) is Node and (x.shape, x.dtype, x.strides) == (
         node.shape,
         node.dtype,
@@ -78,7 +93,10 @@ def same_layout(x: Operand, node: Node) -> bool:
 
 
 def number_of(x: Operand) -> float | None:
-    """Return the value of a number, or of a float constant whose elements are all equal; else None."""
+    """Return the value of a number, or of a float constant whose elements are all equal; else None.
+
+    Rules match such a constant like a Python number.
+    """
     if type(x) is int or type(x) is float:
         return float(x)
     if type(x) is not Node or x.op != CONSTANT or x.dtype.kind != "f" or not x.size:
@@ -88,14 +106,14 @@ def number_of(x: Operand) -> float | None:
 
 
 def pairs(node: Operand, op: str) -> list[tuple[Any, Any]]:
-    """Return the two operands of a call of ``op`` on floats, in both orders; [] for another node."""
+    """Return [(x, y), (y, x)] for a call ``op(x, y)`` on floats; [] for another node."""
     if type(node) is not Node or node.op != op or node.keywords or node.dtype.kind != "f":
         return []
     return [node.args, node.args[::-1]]
 
 
 def axes_of(node: Node) -> tuple[int, ...] | None:
-    """Return the axes of a reduction of floats, sorted and nonnegative.
+    """Return the axes of a reduction of floats (sum, max, ...), sorted and nonnegative.
 
     Return None for other nodes, and for a reduction with a ``dtype`` argument.
     """
@@ -126,7 +144,10 @@ def interval_of(node: Node, of: Callable[[Any], Interval]) -> Interval:
 
 
 def count_of_terms(node: Node) -> int:
-    """Return how many elements of the first operand contribute to one element of the result, at most."""
+    """Return how many elements of the first operand contribute to one element of the result, at most.
+
+    For a sum, this is the number of terms.
+    """
     x = node.args[0]
     count = x.size if type(x) is Node else 1
     if facts_of(node.op).signature == "(AXES)->()":
@@ -135,12 +156,15 @@ def count_of_terms(node: Node) -> int:
 
 
 def kept(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape of a reduction over `axes` with keepdims=True: 1 for each of these axes."""
+    """Return the shape of a reduction over `axes` with keepdims=True: 1 for each of these axes.
+
+    The name stands for "kept axes".
+    """
     return tuple([1 if i in axes else n for i, n in enumerate(shape)])
 
 
 def bare(x: Operand) -> Any:
-    """Return the node from which x was made by reshapes alone, or x itself.
+    """Return the node from which x was made by reshapes alone ("bare" of them), or x itself.
 
     Both have the same elements in the same order.
     """
@@ -156,6 +180,7 @@ def is_whole(key: Index) -> bool:
     """Return True if a key has only None, ``...``, integers and full slices.
 
     If such a key selects all elements, it keeps their order.
+    key : an index, as in ``x[key]``.
     """
     parts = key if type(key) is tuple else (key,)
     return all(

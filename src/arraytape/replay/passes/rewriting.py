@@ -36,10 +36,10 @@ OPERATORS: dict[type[ast.AST], str] = {
 
 
 class Pattern:
-    """A pattern of a call of ``op``, with a pattern for each operand.
+    """A pattern of a recorded call of ``op``, with a pattern for each operand.
 
-    An operand's pattern is another Pattern, a name, or a value such as True, which only this value
-    matches.
+    An operand's pattern is another Pattern, a name, which matches any operand, or a value such as True,
+    which only this value matches.
 
     name : the name for the call itself, or "".  reshaped : whether reshapes of the call match, too.
     """
@@ -52,6 +52,7 @@ class Pattern:
     ) -> Iterator[Mapping[str, Any]]:
         """Yield a dict from names to operands for each way in which x matches.
 
+        A call may match in several ways, because sums and products match in both orders.
         known : the names matched so far.
         """
         call = bare(x) if self.reshaped else x
@@ -68,7 +69,10 @@ class Pattern:
 def matches_of_all(
     patterns: Sequence[Any], operands: Sequence[Operand], known: Mapping[str, Any]
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield a dict from names to operands for each way in which all operands match their patterns."""
+    """Yield a dict from names to operands for each way in which all operands match their patterns.
+
+    known : the names matched so far.
+    """
     if not patterns:
         yield known
         return
@@ -87,14 +91,22 @@ def matches_of_all(
 
 
 def parse_pattern(text: str) -> Pattern:
-    """Return the Pattern that a text describes (see the module)."""
+    """Return the Pattern that a text describes, such as "x + -y".
+
+    Names match any operand, capital names match numbers, ``~call`` matches reshapes of a call, too.
+    """
     found = pattern_of(ast.parse(text, mode="eval").body)
     assert isinstance(found, Pattern), text
     return found
 
 
 def pattern_of(tree: ast.expr, name: str = "", reshaped: bool = False) -> Any:
-    """Return the pattern of one expression: a Pattern, a name or a value."""
+    """Return the pattern of one expression: a Pattern, a name or a value.
+
+    tree : the expression.
+    name : the name that the pattern gives to the matched call, or "".
+    reshaped : whether reshapes of the call match, too.
+    """
     match tree:
         case ast.NamedExpr(ast.Name(name), value):
             return pattern_of(value, name, reshaped)
@@ -123,10 +135,11 @@ def op_and_operands(tree: ast.expr) -> tuple[str, list[ast.expr]]:
 
 
 class Rewrite:
-    """A rule that replaces calls which match a pattern.
+    """A rule that replaces recorded calls which match a pattern, such as "x + -y" by "x - y".
 
-    pattern, result : texts, see the module.  where : the condition for a match, a function of some of
-    the names; ``node`` is the whole call.  kinds : the kinds of dtypes for which the rule holds.
+    pattern, result : the texts of both; a name in them stands for an operand.
+    where : the condition for a match, a function of some of the names; ``node`` is the whole call.
+    kinds : the kinds of dtypes for which the rule holds.
 
     Call a rule with a node and the function ``new``, which simplifies new operands; the result is the
     replacement, or None.
@@ -159,6 +172,8 @@ class Rewrite:
 
         A name that is the whole result is reshaped to the shape of the replaced node.  new : the
         function that simplifies the nodes of operands; the outermost call is not simplified.
+        tree : the expression.
+        names : name -> operand that it matched.
         """
         likeness = names["node"]
         match tree:

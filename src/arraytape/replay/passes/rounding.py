@@ -34,14 +34,20 @@ from .ties import extremes_of, is_look_for_nan, without_nan
 
 
 def rounded(program: Program) -> Program:
-    """Return the program after all rules and passes that may change last bits."""
+    """Return the program after all rules and passes that may change last bits.
+
+    Values on which a decision depends, such as a comparison, keep their bits.
+    """
     short = with_signs_joined(loosened(program, LOOSE))
     short = with_dots(short, deciding(short))
     return with_products(short, deciding(short))
 
 
 def loosened(program: Program, rules: Rules) -> Program:
-    """Return the program after ``rules`` were applied to all nodes whose last bits may change."""
+    """Return the program after ``rules``, which change last bits, were applied where that is allowed.
+
+    Values on which a decision depends, such as a comparison, keep their bits.
+    """
     exact, guarded = deciding(program), without_nan(program)
     known: dict[Any, Node] = {}
     extremes: set[Node] = set()
@@ -70,10 +76,10 @@ def loosened(program: Program, rules: Rules) -> Program:
 
 
 def deciding(program: Program) -> set[Node]:
-    """Return the nodes that must keep their bits.
+    """Return the nodes that must keep their bits, because a decision depends on them.
 
-    These are the nodes from which a guarded value, an integer or boolean, or a discontinuous function
-    is computed.
+    These are the nodes from which a value that replays check, an integer or boolean, or a discontinuous
+    function is computed.
     """
     found = {guard.node for guard in program.guards if guard.kind != "no NaN"}
     for node in reversed(program.nodes):
@@ -90,7 +96,7 @@ def deciding(program: Program) -> set[Node]:
 
 
 def is_nan(node: Node) -> bool:
-    """Return True for ``x != x`` and ``any(x != x)``: they stay the same if last bits of x change."""
+    """Return True for ``x != x`` and ``any(x != x)``, which do not depend on last bits of x."""
     if node.op == "not_equal":
         return node.args[0] is node.args[1]
     return is_look_for_nan(node)

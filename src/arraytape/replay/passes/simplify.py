@@ -37,7 +37,10 @@ MOST = 8  # the maximum number of rules that are applied to one node, one after 
 
 
 def simplified(program: Program) -> Program:
-    """Return the program after all passes of this module."""
+    """Return the program, shortened without a change of results except for the sign of a zero.
+
+    Equal calls are made once, calls on constants become constants, and algebraic rules are applied.
+    """
     known: dict[Any, Node] = {}
 
     def simple(node: Node) -> Node:
@@ -51,9 +54,11 @@ def mapped(
 ) -> Program:
     """Return the program with ``new_of(node, old)`` in place of each node, without dead code.
 
-    old : a node of the given program.  node : the copy of ``old`` on new operands, or ``old`` itself if
-    no operand changed.  ``new_of`` may return a node that it has returned before.  instead : old node
-    -> a node on old operands that replaces the old node before ``new_of`` is called.
+    Passes are made of such maps.  A node is an input, a constant or a recorded call.
+    new_of : a function that returns the new node, which may be one that it has returned before.  Its
+        argument ``old`` is a node of the given program; ``node`` is the copy of ``old`` on new operands,
+        or ``old`` itself if no operand changed.
+    instead : old node -> a node on old operands that replaces the old node before ``new_of`` is called.
     """
     of: dict[Node, Node] = {}
     nodes: dict[Node, None] = {}
@@ -66,7 +71,10 @@ def mapped(
 
 
 def insert(node: Node, nodes: dict[Node, None]) -> None:
-    """Add a node to the ordered dict ``nodes``; before it, add the operands that are not in the dict."""
+    """Add a node to the ordered dict ``nodes``; before it, add the operands that are not in the dict.
+
+    Each node then stands after its operands.
+    """
     if node not in nodes:
         for operand in operands(node):
             insert(operand, nodes)
@@ -74,7 +82,10 @@ def insert(node: Node, nodes: dict[Node, None]) -> None:
 
 
 def copied(node: Node, of: dict[Node, Node]) -> Node:
-    """Return a new node for the same call, with ``of[x]`` in place of each operand x."""
+    """Return a new node for the same call, with ``of[x]`` in place of each operand x.
+
+    A pass that replaces nodes uses it for the nodes that read them.
+    """
     args, keywords = replaced((node.args, node.keywords), of.__getitem__)
     new = Node(node.op, node.call, args, keywords)
     new.shape, new.dtype, new.strides, new.view = node.shape, node.dtype, node.strides, node.view
@@ -86,7 +97,8 @@ def copied(node: Node, of: dict[Node, Node]) -> Node:
 def without_dead_code(program: Program) -> Program:
     """Return the program without nodes that no output, write or guard needs.
 
-    All inputs are kept.  Repeated guards, and guards of constants, are left out.
+    All inputs are kept.  A guard is a condition on a value that replays check.  Repeated guards, and
+    guards of constants, are left out.
     """
     guards = {
         (guard.kind, guard.node, guard.expected): guard
@@ -103,7 +115,8 @@ def without_dead_code(program: Program) -> Program:
 def shared(node: Node, known: dict[Any, Node]) -> Node:
     """Return the node in ``known`` for an equal call or constant, so that equal calls are made once.
 
-    If there is none, add `node` to ``known`` and return it.  known : key of a call or constant -> node.
+    If there is none, add `node` to ``known`` and return it.  known : key of a call or constant -> the
+    first node with this key.
     """
     if node.op == INPUT:
         return node
@@ -123,7 +136,11 @@ def shared(node: Node, known: dict[Any, Node]) -> Node:
 
 
 def opposite(node: Node, known: dict[Any, Node]) -> Node | None:
-    """Return ``-(c * x)`` for a product ``-c * x`` if ``known`` has a node ``c * x``, else None."""
+    """Return a node ``-(c * x)`` for ``-c * x`` if ``known`` has a node ``c * x``, else None.
+
+    The product is then computed once.
+    known : key of a call -> node.
+    """
     found = factors(node)
     if found is None:
         return None
@@ -159,6 +176,7 @@ def rewritten(node: Node, new_of: New, rules: Rules | None = None) -> Node:
     """Apply the rules of the node's op until no rule matches, at most MOST times; return the result.
 
     rules : op -> its rules; RULES if None.
+    new_of : a function that simplifies new operands.
     """
     if node.op in (INPUT, CONSTANT):
         return node
@@ -178,13 +196,20 @@ def rewritten(node: Node, new_of: New, rules: Rules | None = None) -> Node:
 
 
 def nothing_changed(node: Node, new: New) -> Node | None:
-    """Replace a cast, reshape, broadcast or copy by its operand, if both have the same layout."""
+    """Replace a cast, reshape, broadcast or copy by its operand, if both have the same layout.
+
+    Return None for other nodes.  The rule needs no ``new``.
+    """
     x = node.args[0]
     return x if same_layout(x, node) else None
 
 
 def mean(node: Node, new: New) -> Node | None:
-    """Replace a mean of floats by a sum divided by the count, which is how NumPy computes it."""
+    """Replace a mean of floats by a sum divided by the count, which is how NumPy computes it.
+
+    Return None for other nodes.
+    new : a function that simplifies the nodes that the rule makes.
+    """
     if node.dtype is None or node.dtype not in (np.float64, np.float32):
         return None
     if {*node.keywords} - {"axis", "keepdims"} or len(node.args) != 1:
@@ -201,7 +226,9 @@ def mean(node: Node, new: New) -> Node | None:
 def unspread(node: Node, new: New) -> Node | None:
     """Replace a broadcast operand by the array before the broadcast.
 
-    The other operand must have the full shape, so that the result keeps its shape.
+    The other operand must have the full shape, so that the result keeps its shape.  Return None if no
+    operand is a broadcast.
+    new : a function that simplifies the nodes that the rule makes.
     """
     for i in (0, 1):
         x, y = node.args[i], node.args[1 - i]
@@ -216,6 +243,7 @@ def before_spread(x: Operand, new: New) -> Node | None:
     """Return the array of which the operand x is a broadcast, or None if x is no broadcast.
 
     If x is a number plus or times a broadcast scalar, return the number plus or times the scalar.
+    new : a function that simplifies the nodes that the rule makes.
     """
     if type(x) is not Node:
         return None
@@ -237,7 +265,7 @@ def before_spread(x: Operand, new: New) -> Node | None:
 def broadcasts_exactly(op: str) -> bool:
     """Return True for a binary elementwise function whose results are correctly rounded.
 
-    Their bits are then the same however the operands are broadcast.
+    So an operand may be broadcast before or after the call, with the same bits.
     """
     facts = facts_of(op)
     return facts.per_element and facts.correctly_rounded and len(facts.cores[0]) == 2
@@ -259,7 +287,11 @@ def is_basic(key: Index) -> bool:
 
 
 def apart(key: Index, other: Index, shape: tuple[int, ...]) -> bool:
-    """Return True if two keys surely select different elements: they differ in an integer index."""
+    """Return True if two keys surely select different elements: they differ in an integer index.
+
+    A read of one is then independent of a write to the other.
+    shape : the shape of the indexed array.
+    """
     pair = [x if type(x) is tuple else (x,) for x in (key, other)]
     for first, second, count in zip(*pair, shape, strict=False):
         if not {type(first), type(second)} <= {int, slice}:
@@ -273,6 +305,8 @@ def read_of_write(node: Node, new: New) -> Node | None:
     """Replace ``x[key]`` by the value that the last overlapping write put at the same key.
 
     Without such a value, read from x as it was before the later writes that do not overlap the key.
+    Return None for other nodes.
+    new : a function that simplifies the nodes that the rule makes.
     """
     if not is_basic(node.args[1]):
         return None
@@ -296,7 +330,8 @@ def read_of_write(node: Node, new: New) -> Node | None:
 def write_over_write(node: Node, new: New) -> Node | None:
     """Leave out a write that another write at the same key follows, or that writes back what it read.
 
-    A write to all elements is replaced by the written value.
+    A write to all elements is replaced by the written value.  Return None for other nodes.
+    new : a function that simplifies the nodes that the rule makes.
     """
     if not is_basic(node.args[1]):
         return None
@@ -319,7 +354,10 @@ def is_zero(x: Operand) -> TypeGuard[Node]:
 
 
 def part_of_zeros(node: Node, new: New) -> Node | None:
-    """Replace a read of a part of ``zeros`` by ``zeros`` in the shape of the part."""
+    """Replace a read of a part of ``zeros`` by ``zeros`` in the shape of the part.
+
+    Return None for other nodes.  The rule needs no ``new``.
+    """
     x, key = node.args
     if x.op != "zeros" or not is_basic(key):
         return None
@@ -336,7 +374,10 @@ def masked(x: np.ndarray[Any, Any], mask: np.ndarray[Any, Any], chosen: bool) ->
 
 
 def is_choice(node: Node, least: int) -> bool:
-    """Return True if a ``where`` returns at least ``least`` floats, and its mask has the same shape."""
+    """Return True if a ``where`` returns at least ``least`` floats, and its mask has the same shape.
+
+    For such a choice, operations on bits are faster than ``where``.
+    """
     mask = node.args[0]
     if node.dtype not in INTEGERS or node.size < least or type(mask) is not Node:
         return False
@@ -347,7 +388,7 @@ def where_zero(node: Node, new: New) -> Node | None:
     """Replace ``where(mask, x, 0)`` or ``where(mask, 0, x)`` on floats by ``masked``.
 
     ``where`` branches at each element, so that it takes ten times as long as ``masked`` for a random
-    mask.
+    mask.  Return None for other nodes.  The rule needs no ``new``.
     """
     mask, x, y = node.args
     if not is_choice(node, WORTH_BITS):
@@ -371,7 +412,10 @@ def merged(x: np.ndarray[Any, Any], mask: np.ndarray[Any, Any], other: np.ndarra
 
 
 def where_of_two(node: Node, new: New) -> Node | None:
-    """Replace ``where(mask, x, y)`` on many floats by ``merged``."""
+    """Replace ``where(mask, x, y)`` on many floats by ``merged``, which works on bits and is faster.
+
+    Return None for other nodes.  The rule needs no ``new``.
+    """
     mask, x, y = node.args
     if not is_choice(node, WORTH_TWO):
         return None
@@ -381,7 +425,11 @@ def where_of_two(node: Node, new: New) -> Node | None:
 
 
 def triangle(node: Node, new: New) -> Node | None:
-    """Replace ``tril`` and ``triu`` of float matrices by ``masked`` with a constant mask."""
+    """Replace ``tril`` and ``triu`` of float matrices by ``masked`` with a constant mask.
+
+    Return None for other nodes.  ``masked`` selects elements by their bits.
+    new : a function that simplifies the nodes that the rule makes.
+    """
     x = node.args[0]
     if node.dtype not in INTEGERS or len(node.shape) != 2 or not same_layout(x, node):
         return None
@@ -394,7 +442,10 @@ def triangle(node: Node, new: New) -> Node | None:
 
 
 def is_positive_zero(x: Operand) -> bool:
-    """Return True if each element of an operand is 0, and none is -0.0."""
+    """Return True if each element of an operand is 0, and none is -0.0.
+
+    Only such an operand of ``where`` may be replaced by the 0.0 of ``masked``.
+    """
     if type(x) is int or type(x) is float:
         return x == 0 and math.copysign(1.0, x) > 0
     if not is_zero(x):
@@ -418,7 +469,10 @@ def factors(x: Operand) -> tuple[float, Node] | None:
 
 
 def with_signs_joined(program: Program) -> Program:
-    """Return the program with ``-c * x`` in place of ``-(c * x)``, if nothing else uses ``c * x``."""
+    """Return the program with ``-c * x`` in place of ``-(c * x)``, if nothing else uses ``c * x``.
+
+    This saves a call and a temporary array.
+    """
     uses = program.uses()
     joined = {}
     for node in program.nodes:
@@ -449,7 +503,7 @@ def is_negative(y: Operand) -> bool:
 
 
 def rules_by_facts(op: str) -> tuple[Callable[[Node, New], Node | None], ...]:
-    """Return the rules for an op that RULES does not name, chosen by properties in its Facts."""
+    """Return the rules for an op without a row in RULES, chosen by its Facts (declared properties)."""
     if facts_of(op).in_order:
         return (nothing_changed,)
     return (unspread,) if broadcasts_exactly(op) else ()
@@ -462,7 +516,7 @@ def joined(*parts: Rules) -> Rules:
 
 
 def by_op(*rewrites: Rewrite) -> Rules:
-    """Return a table of rules in their order, with the op of each rule's pattern."""
+    """Return a table from an op to the rules that replace calls of this op, in their order."""
     return joined(*({rule.pattern.op: (rule,)} for rule in rewrites))
 
 

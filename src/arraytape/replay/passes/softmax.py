@@ -35,7 +35,8 @@ SHIFTED_BY_MEAN = [  # y - sum(where(taken, y, 0)) / count
 def total_axes(t: Operand, e: Operand) -> Axes | None:
     """Return the axes over which t is the sum of e, if e is a call of exp; else None.
 
-    t may have been reshaped, if it broadcasts against e like a sum with keepdims=True.
+    t may have been reshaped, if it broadcasts against e like a sum with keepdims=True.  With e / t, this
+    is a softmax.
     """
     whole = bare(t)
     if type(t) is not Node or type(e) is not Node or e.op != "exp" or whole.op != "sum":
@@ -46,14 +47,14 @@ def total_axes(t: Operand, e: Operand) -> Axes | None:
 
 
 def share_axes(s: Operand) -> Axes | None:
-    """Return the axes over which s is a softmax, or None."""
+    """Return the axes over which s is a softmax ("share": e divided by the sum of e), or None."""
     if type(s) is not Node or s.op != "divide" or type(s.args[1]) is not Node:
         return None
     return total_axes(s.args[1], s.args[0])
 
 
 def exp_of(s: Operand, axes: Axes) -> Node | None:
-    """Return e if s is the softmax ``e / sum(e)`` over ``axes``, or ``c * e`` with one c for each row.
+    """Return e if s is ``e / sum(e)`` over ``axes``, a softmax, or ``c * e`` with one c per row.
 
     Return None for another s.
     """
@@ -88,7 +89,7 @@ def slope_of_log_total(extremes: set[Node], node: Node, new: New) -> Node | None
 
     The first form is the second derivative of log(sum(exp(z))).  g has one number for each row: the
     cotangent of log(t), divided by t.  A number that is subtracted from a whole row of x cancels, so
-    ``unshifted`` leaves it out.  extremes : see ``unshifted``.
+    ``unshifted`` leaves it out.  extremes : the maxima and minima that replays check for NaN.
     """
     if not node.shape:
         return None
@@ -112,7 +113,8 @@ def slope_of_log_total(extremes: set[Node], node: Node, new: New) -> Node | None
 def mean_among(one: Product, other: Product) -> tuple[Node, Node, Node, Node, Node] | None:
     """Return x, e, g, t and sum(x * e) if the terms are x * g * e and -sum(x * e) * (g / t) * e.
 
-    Return None for other terms.
+    Return None for other terms.  The rule for a softmax's derivative needs them.
+    one, other : the two terms of a sum.
     """
     (sign, factors), (opposite, rest) = one, other
     by_op = {x.op: (x, shape) for x, shape in rest if type(x) is Node}
@@ -135,7 +137,10 @@ def mean_among(one: Product, other: Product) -> tuple[Node, Node, Node, Node, No
 
 
 def terms_of(node: Node) -> list[Product]:
-    """Return the terms of ``y + z``, ``y - z`` or ``(y + z) * x`` as products; [] for another node."""
+    """Return the terms of ``y + z``, ``y - z`` or ``(y + z) * x`` as products; [] for another node.
+
+    A Product has a sign and factors.
+    """
     if node.op in ("add", "subtract") and not node.keywords:
         (sign, factors), (other, more) = [product_of(x, node.shape) for x in node.args]
         return [(sign, factors), (other if node.op == "add" else -other, more)]
@@ -180,7 +185,7 @@ def unshifted(x: Node, extremes: set[Node]) -> Node:
 
     Such a c comes from the derivative of a subtracted maximum: c is the mean of y over the elements of
     the row at which another array has its maximum or minimum.  extremes : the maxima and minima that
-    guards check for NaN, see ``extremes_of``.
+    replays check for NaN.
     """
     for found in (found for pattern in SHIFTED_BY_MEAN for found in pattern.matches(x)):
         y, mean, count = found["y"], found["mean"], bare(found["count"])
@@ -195,7 +200,7 @@ def unshifted(x: Node, extremes: set[Node]) -> Node:
 
 
 def is_slope_of_share(node: Node, a: Any, t: Any, s: Any, total: Node) -> bool:
-    """Return True if s is a softmax ``e / t`` over the axes of a sum with the shape of t."""
+    """Return True if s is a softmax ``e / t`` ("share") over the axes of the sum ``total``."""
     axes = share_axes(s)
     if axes is None or s.args[1] is not t or axes != axes_of(total) or type(a) is not Node:
         return False
@@ -203,7 +208,10 @@ def is_slope_of_share(node: Node, a: Any, t: Any, s: Any, total: Node) -> bool:
 
 
 def is_sum_of_slope(node: Node, a: Any, mean: Any, s: Any) -> bool:
-    """Return True if s is a softmax, and ``mean`` the mean of a over each row, weighted by s."""
+    """Return True if s is a softmax, and ``mean`` the mean of a over each row, weighted by s.
+
+    Then the sum of s * (a - mean) over a row is 0.
+    """
     axes = axes_of(node)
     e = exp_of(s, axes) if axes is not None else None
     if axes is None or e is None or type(mean) is not Node or mean.shape != kept(e.shape, axes):

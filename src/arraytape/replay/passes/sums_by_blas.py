@@ -21,7 +21,7 @@ FEW = 1 << 13  # full sums of more elements are not slower than a product with o
 
 
 def is_sum(node: Node) -> bool:
-    """Return True if a node is a dot product, or the sum of all elements of a value of its dtype."""
+    """Return True if a node is a dot product, or a sum of all elements without a cast."""
     if node.op == DOT:
         return True
     if node.op != "sum" or node.call is not numpy_namespace.sum or node.shape != ():
@@ -46,6 +46,7 @@ def with_dots(program: Program, exact: Collection[Node] = ()) -> Program:
 
     exact : nodes that must keep their bits.  The sum of ``x + y`` with nonnegative x and y is split
     into two sums: rounding errors stay small there, because no terms cancel.
+    program : the recorded NumPy calls.
     """
     sums = {node for node in program.nodes if node.op == "sum" and is_sum(node)}
     sums = {node for node in sums if node.dtype == np.float64 and node not in exact}
@@ -54,7 +55,10 @@ def with_dots(program: Program, exact: Collection[Node] = ()) -> Program:
     uses = program.uses()
 
     def summed(node: Node, x: Node) -> Node:
-        """Return a node like `node` for the sum of x, made of dot products if possible."""
+        """Return a node like `node` for the sum of x, made of dot products if possible.
+
+        For example, the sum of ``x * y`` is one.
+        """
         alone = uses[x] <= 1 and not x.keywords
         if alone and x.op == "add" and all(is_positive(y) and same_layout(y, x) for y in x.args):
             return like(node, "add", np.add, summed(node, x.args[0]), summed(node, x.args[1]))
@@ -75,7 +79,10 @@ def with_dots(program: Program, exact: Collection[Node] = ()) -> Program:
 
 
 def factors_of(x: Node) -> tuple[Node, Node] | None:
-    """Return the two factors of a product or square; None for another node or if layouts differ."""
+    """Return the two factors of a product or square; None for another node.
+
+    Return None, too, if their layouts differ, because a dot product runs over memory.
+    """
     if x.keywords or x.op not in ("multiply", "square"):
         return None
     if len(x.shape) > 1 and x.strides != packed(x.shape, x.dtype.itemsize):
@@ -87,7 +94,8 @@ def factors_of(x: Node) -> tuple[Node, Node] | None:
 def scale_of(x: Node) -> tuple[float, Node] | None:
     """Return c and y for a product ``c * y`` of a number c >= 1 and a nonnegative y, or None.
 
-    A number c < 1 cannot be moved out of a sum, because the sum without this factor might overflow.
+    A number c < 1 cannot be moved out of a sum, because the sum without this factor might overflow.  The
+    sum of the product is then ``c * sum(y)``.
     """
     if x.op == "multiply" and not x.keywords:
         for given, y in (x.args, x.args[::-1]):
@@ -110,7 +118,7 @@ def is_positive(x: Operand) -> bool:
 
 # --- sums as products with ones ----------------------------------------------------------------------
 def with_products(program: Program, exact: Collection[Node] = ()) -> Program:
-    """Return the program with matrix products with ones in place of sums of floats.
+    """Return the program with sums of floats computed as matrix products with ones.
 
     BLAS needs a half to a twentieth of the time of NumPy's sums.  exact : nodes that keep their bits.
     """
@@ -126,7 +134,7 @@ def with_products(program: Program, exact: Collection[Node] = ()) -> Program:
 
 
 class Ones(dict[tuple[tuple[int, ...], Any], Node]):
-    """A dict from a shape and a dtype to a constant of ones, made at its first use."""
+    """A dict from a shape and a dtype to a constant node of ones, made at its first use."""
 
     def __missing__(self, key: tuple[tuple[int, ...], Any]) -> Node:
         value = np.ones(*key)
@@ -140,6 +148,7 @@ def product(node: Node, ones: Ones) -> Node | None:
     Return None for other sums, or if BLAS would not be faster.  Also return None for float32 unless the
     axes are the first ones: NumPy adds rows one by one, and BLAS has smaller rounding errors.  Over
     other axes NumPy's pairwise sums have the smaller ones.
+    ones : (shape, dtype) -> constant node of ones.
     """
     x, axes = node.args[0], axes_of(node)
     if axes is None or node.call is not numpy_namespace.sum or x.op in CASTS:

@@ -15,7 +15,7 @@ HAS_NAN = parse_pattern("any(x != x)")
 
 
 def without_nan(program: Program) -> set[Node]:
-    """Return the nodes x that have no NaN, because a guard requires ``any(x != x)`` to be False."""
+    """Return the nodes x that have no NaN, because a replay checks that ``any(x != x)`` is False."""
     looked = {
         guard.node for guard in program.guards if (guard.kind, guard.expected) == ("value", FALSE)
     }
@@ -23,15 +23,16 @@ def without_nan(program: Program) -> set[Node]:
 
 
 def is_look_for_nan(node: Node) -> bool:
-    """Return True if a node is ``any(x != x)``, which is true if x has a NaN."""
+    """Return True if a node is ``any(x != x)``, the NaN check of x."""
     return any(HAS_NAN.matches(node))
 
 
 def extremes_of(node: Operand, without_nan: set[Node]) -> Node | None:
-    """Return the mask ``x == max(x)`` if a node is the sum of this mask along the same axes, or None.
+    """Return the mask ``x == max(x)`` if a node counts its true elements ("ties"), or None.
 
-    without_nan : nodes without NaN.  The maximum must be one of these: a maximum that is NaN equals no
-    element of its row.
+    The count is the sum of the mask along the axes of the maximum.  A minimum is accepted, too.
+    without_nan : nodes without NaN. The maximum must be one of these: a maximum that is NaN equals no
+        element of its row.
     """
     if (
         type(node) is not Node

@@ -31,6 +31,7 @@ def call_into(ufunc: np.ufunc | None, function: str, args: str, into: str) -> st
     """Return the text of a ufunc call with an output array.
 
     For maximum and minimum, ``out`` is a keyword, since NumPy deprecates a third positional argument.
+    function, args, into : texts: the function's name, the operands and the output array.
     """
     named = "out=" if ufunc in (np.maximum, np.minimum) else ""
     return f"{function}({args}, {named}{into})"
@@ -40,7 +41,8 @@ def call_into(ufunc: np.ufunc | None, function: str, args: str, into: str) -> st
 def same_beside_numbers() -> bool:
     """Return True if ``maximum(x, 2)`` has the bits of ``maximum(x, full_like(x, 2))``, for all x.
 
-    ``minimum`` is tested, too.  In some versions of NumPy, signed zeros and NaN differ.
+    ``minimum`` is tested, too.  In some versions of NumPy, signed zeros and NaN differ.  Only then a
+    number may replace an array of equal elements.
     """
     special = [0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1.0, -1.0, 5e-324]
     for dtype in (np.float32, np.float64):
@@ -71,6 +73,9 @@ ROUNDED_IN_PLACE = frozenset(("multiply", "square"))
 
 
 def may_overwrite_operands(node: Node) -> bool:
-    """Return True if a ufunc that writes over its operand takes no longer and returns the same bits."""
+    """Return True if a ufunc call may write its result over its operand.
+
+    The call must take no longer so, and return the same bits.
+    """
     rounded = node.dtype.kind == "c" and node.size == 1 and node.op in ROUNDED_IN_PLACE
     return node.op not in SLOW_IN_PLACE and not rounded

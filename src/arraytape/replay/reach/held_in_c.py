@@ -17,7 +17,10 @@ MISSING = object()
 
 
 def value_of(variable: ContextVar[Any]) -> Any:
-    """Return the value of a context variable, or its default; MISSING if there is neither."""
+    """Return the value of a context variable, or its default; MISSING if there is neither.
+
+    Replays compare it, because the function may read the variable.
+    """
     try:
         return variable.get()
     except LookupError:
@@ -27,7 +30,8 @@ def value_of(variable: ContextVar[Any]) -> Any:
 def referents(value: Any) -> list[Any]:
     """Return the objects that an object written in C refers to, without its class and __dict__.
 
-    For example, a list iterator refers to its list, but has no attribute that names it.
+    For example, a list iterator refers to its list, but has no attribute that names it.  Replays compare
+    these objects, too.
     """
     known = type(value), getattr(value, "__dict__", None)
     return [

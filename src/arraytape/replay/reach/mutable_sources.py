@@ -20,11 +20,11 @@ import numpy as np
 
 
 def state_reader(value: Any) -> Callable[[], Any] | None:
-    """Return a function without arguments that returns the present state of a source.
+    """Return a function that returns the present state of ``value``, a random generator or iterator.
 
-    value : any object.  Return None unless it is a random generator or an iterator.  The state of an
-        iterator written in C cannot be read: return ``object``, whose results always differ.  An
-        iterator of a Python class returns None, because its attributes are compared, and so does a file.
+    value : any object.  Return None unless it is one of these ("sources").  The state of an iterator
+        written in C cannot be read: return ``object``, whose results always differ.  An iterator of a
+        Python class returns None, because its attributes are compared, and so does a file.
     """
     if isinstance(value, random.Random):
         return object if isinstance(value, random.SystemRandom) else value.getstate
@@ -49,7 +49,10 @@ def source_state(value: Any) -> Any:
 
 
 def frozen_state(state: Any) -> Any:
-    """Return the state of a random generator as a value that == can compare."""
+    """Return the state of a random generator as a value that == can compare.
+
+    For example, arrays in it become bytes.
+    """
     if isinstance(state, dict):
         return {name: frozen_state(part) for name, part in state.items()}
     return state.tobytes() if isinstance(state, np.ndarray) else state
@@ -58,7 +61,8 @@ def frozen_state(state: Any) -> Any:
 class MutableSources:
     """The random generators and iterators ("sources") that a call can reach.
 
-    The global generators of Python and NumPy are among them.
+    After the call, their states are compared: replays would repeat a number that was drawn.  The global
+    generators of Python and NumPy are among them.
     states : list of (path, function that returns the source's state, state before the call).
     """
 
@@ -80,7 +84,10 @@ class MutableSources:
         return found is not None and found is not object
 
     def changed_path(self) -> str:
-        """Return the path of the first source that the call has drawn from, or may have; else ""."""
+        """Return the path of the first source from which the call has drawn, or may have, else "".
+
+        A source is a random generator or iterator.
+        """
         return next(
             (path for path, read_state, before in self.states if read_state() != before), ""
         )

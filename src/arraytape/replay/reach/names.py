@@ -33,6 +33,7 @@ UNSEEN = {
 class Names:
     """The names that a code object and its inner functions look up.
 
+    The values with these names are the state that a replay compares.
     globals, attributes : sets of names.  The words of constant strings count as attributes, because of
         ``getattr(x, "rate", 1.0)`` and ``"{0.rate}"``.
     imports : names of modules, with leading dots for relative imports.
@@ -69,7 +70,7 @@ class Names:
             self.add_constant(constant)
 
     def add_constant(self, constant: Any) -> None:
-        """Add the names in a constant of the code: a string, an inner function's code, or a tuple."""
+        """Add the names in a constant of the code: in a string, an inner function or a tuple."""
         if type(constant) is str:
             self.strings.add(constant)
             self.attributes.update(words_in(constant))
@@ -89,7 +90,10 @@ class Names:
 
 
 def words_in(text: str) -> list[str]:
-    """Return the words of a string, which may be names of attributes; [] for a long string."""
+    """Return the words of a string, which may be names of attributes; [] for a long string.
+
+    An example of such a string is the second argument of ``getattr``.
+    """
     return WORDS.findall(text) if len(text) < LONG else []
 
 

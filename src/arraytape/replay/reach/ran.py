@@ -45,7 +45,7 @@ MOST_REGISTERED = 1000  # the maximum number of registered functions, and of reg
 
 @lru_cache(maxsize=4096)
 def owner_of(file: str, module: str) -> int:
-    """Return USERS, LIBRARY or OURS: who wrote the code in this file and module.
+    """Return USERS, LIBRARY or OURS (arraytape): who wrote the code in this file and module.
 
     Generated code, such as that of a dataclass, has no file: the file of its module decides.
     """
@@ -69,9 +69,10 @@ def is_user_class(kind: type) -> bool:
 
 
 class CalledFunctions:
-    """The functions that ran in one traced call, and the objects among their arguments.
+    """The functions that ran while a call was recorded, and the objects among their arguments.
 
-    known : the code objects that ``State`` has found by names, and has compared.
+    Replays compare the state that these functions read.
+    known : the code objects that ``State``, the comparison of Python state, has found by names.
     functions : the users' functions, as a dict (code, ids of the values in its closure) -> (globals,
         weak reference to the function, or None if only its code was found).
     libraries : code of a library's function -> its globals.
@@ -100,7 +101,7 @@ class CalledFunctions:
 
         Ignore callbacks of the garbage collector, and functions of libraries that run for arraytape.
         Return True if this is a library's function that a user's function called.  The caller then
-        passes the function's result to ``returned``.
+        passes the function's result to the method ``returned``.
         """
         code, above = frame.f_code, frame.f_back
         returns = False
@@ -137,7 +138,8 @@ class CalledFunctions:
     def runs_for_arraytape(self, frame: FrameType) -> bool:
         """Return True if a library's function runs for arraytape or an import, not for users' code.
 
-        The nearest caller that is no library's function decides.
+        The nearest caller that is no library's function decides.  Such a function reads no state that a
+        replay must compare.
         """
         above: FrameType | None = frame
         while above is not None:
@@ -155,7 +157,10 @@ class CalledFunctions:
         return found
 
     def returned(self, value: Any) -> None:
-        """Register the result of a library's function, because the library may keep the object."""
+        """Register the result of a library's function, because the library may keep the object.
+
+        Such an object may hold state that replays have to compare.
+        """
         kind = type(value)  # isinstance would read __class__, which may be a user's property
         if kind not in PLAIN and not issubclass(
             kind, (*IGNORED_ARGUMENTS, type, Array, np.ndarray)
@@ -163,7 +168,10 @@ class CalledFunctions:
             self.keep_weakly(value)
 
     def keep_weakly(self, value: Any) -> None:
-        """Keep a weak reference to an object, to see later whether the object outlives the call."""
+        """Keep a weak reference to an object, to see later whether the object outlives the call.
+
+        Objects that outlive the call may hold state that replays have to compare.
+        """
         if len(self.objects) < MOST_REGISTERED:
             try:
                 self.objects.setdefault(id(value), weakref.ref(value))
@@ -179,6 +187,7 @@ def running_function(
     given : the locals of the frame.
     known : the globals of the frame.  The name is looked up there and, for a method, in the class of the
         first argument.
+    code : the code that runs.
     """
     found = [known.get(code.co_name)]
     if given and code.co_argcount:
@@ -195,7 +204,7 @@ def functions_in(member: Any) -> Iterator[FunctionType]:
     """Yield the Python functions within ``member``, the value of an attribute of a class or module.
 
     These are ``member`` itself if it is a function, the function of a staticmethod or classmethod, and
-    the getter, setter and deleter of a property.
+    the getter, setter and deleter of a property.  Their state is compared before replays.
     """
     kind = type(member)
     if kind is FunctionType:
@@ -208,9 +217,9 @@ def functions_in(member: Any) -> Iterator[FunctionType]:
 
 
 class UnnamedState:
-    """State that traced calls of one signature used, but to which no name in the function's code leads.
+    """Python state that recorded calls used, but to which no name in the function's code leads.
 
-    ``State`` compares it, too, before later calls.
+    An example is a hook that a library calls.  Later calls compare it, too.
     roots : id -> weak reference to a function or object that was used.
     codes : the code of users' functions that ran.
     nameless : code whose function object was not found -> its globals.
@@ -250,11 +259,11 @@ class UnnamedState:
         return before != (len(self.roots), len(self.nameless), len(self.settings))
 
     def add_functions(self, ran: CalledFunctions, reached: Collection[int]) -> None:
-        """Add the functions that ran but that ``State`` has not compared, unless the call made them.
+        """Add the functions that ran but whose state was not compared, unless the call made them.
 
         If ``ran`` has only the code of a function, the objects that refer to the code are searched for
         the function.
-        reached : the ids of the objects that ``State`` has compared.
+        reached : the ids of the objects that were compared before the call.
         """
         inner = {one for code, _ in ran.functions for one in code_names(code).inner}
         unknown = {}
@@ -278,7 +287,8 @@ class UnnamedState:
         """Add the objects in ``ran`` that still exist after the call, unless their id is in ``known``.
 
         Garbage is collected first, so that dead objects in cycles are not taken for living ones.
-        known : the ids of the objects that ``State`` has compared, and of those in the call's result.
+        known : the ids of the objects that were compared before the call, and of those in the call's
+            result.
         """
         for generation in (0, 1, 2, 2):
             alive = [
@@ -303,7 +313,10 @@ def cells_of(function: FunctionType) -> tuple[int, ...]:
 
 
 def is_setting(name: str, value: Any) -> bool:
-    """Return True if a global of a library may hold a setting that users change."""
+    """Return True if a global of a library may hold a setting that users change.
+
+    Replays compare such a global.
+    """
     return not name.startswith("__") and (
         type(value) in PLAIN or issubclass(type(value), SETTING_TYPES)
     )

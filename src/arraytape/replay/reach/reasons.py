@@ -7,13 +7,16 @@ class Apart(Exception):
     """The error for a call that cannot be replayed, although other calls of the function may be.
 
     Its text is the reason.  The caller then runs the user's function.
+
+    For example, an argument is a read-only view.
     """
 
 
 class Changed(Exception):
     """The error for a Python value that has changed since the traced call.
 
-    Its text is the value's path, such as "model.rate".
+    Its text is the value's path, such as "model.rate".  The caller then runs the function, and does not
+    replay the call.
     """
 
 
@@ -25,5 +28,8 @@ def unreadable(error: Exception) -> str:
 
 
 def changed(path: str) -> None:
-    """Raise Changed; generated code calls this within expressions, where no ``raise`` may stand."""
+    """Raise Changed for the value at ``path``, such as "model.rate".
+
+    Generated code calls this within expressions, where no ``raise`` may stand.
+    """
     raise Changed(path)

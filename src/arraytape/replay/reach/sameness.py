@@ -49,7 +49,10 @@ def same_data(a: Any, b: Any) -> bool:
 
 
 def same_value(a: RawArray, b: RawArray) -> bool:
-    """Return True if two values of any type are identical or equal; ndarrays are compared by bits."""
+    """Return True if two values of any type are identical or equal; ndarrays are compared by bits.
+
+    Replays compare values with those of the recorded call so.
+    """
     if a is b:
         return True
     if isinstance(a, np.ndarray):
@@ -68,6 +71,9 @@ def same_items(a: Sequence[Any], b: Sequence[Any]) -> bool:
 
 
 def buffer_of(x: Any) -> Any:
-    """Return the type, layout and bytes of an object with Python's buffer protocol, for comparison."""
+    """Return the type, layout and bytes of an object with Python's buffer protocol, for comparison.
+
+    An example is a ctypes number.
+    """
     view = memoryview(x)
     return type(x), view.format, view.shape, view.tobytes()

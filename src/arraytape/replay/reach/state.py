@@ -84,6 +84,7 @@ STATES = {"getstate", "get_state", "state", "bit_generator", "__getstate__"}
 class State:
     """The Python values that a call can read, as they are when this object is made.
 
+    Replays are right only while these values are unchanged.
     function : the user's function.
     values : name -> argument.
     unnamed : the state that earlier calls used, and to which no name in the code leads.
@@ -167,7 +168,10 @@ class State:
             self.add_words(text)
 
     def add_words(self, text: str) -> None:
-        """Register the words of a string as names of attributes and modules that code may read."""
+        """Register the words of a string as names of attributes and modules that code may read.
+
+        An example is the second argument of ``getattr``.
+        """
         self.attributes.update(words_in(text))
         for name in MODULES.findall(text) if len(text) < LONG_CONTAINER else ():
             module = sys.modules.get(name)
@@ -175,7 +179,10 @@ class State:
                 self.add(f"modules[{name!r}]", name, module, 0)
 
     def globals_of(self, known: Any) -> str:
-        """Return an expression that reads ``known``, the globals of code without a function object."""
+        """Return an expression that reads ``known``, the globals of code without a function object.
+
+        Generated code uses it, to compare these globals before each replay.
+        """
         module = known.get("__name__")
         if getattr(sys.modules.get(module), "__dict__", None) is known:
             return self.name_of_globals(f"modules[{module!r}].__dict__", known)
@@ -202,10 +209,11 @@ class State:
                     self.add_setting(f"{expression}.{name}", f"{path}.{name}", part, depth - 1)
 
     def walk(self) -> None:
-        """Make replays compare all reachable state, breadth first, until nothing new is found.
+        """Make replays compare all state that the function can reach, until nothing new is found.
 
-        An attribute of a class is compared only if some code names it.  A new function may name more
-        attributes, so all classes are processed again.  Rules of ops are compared last, one by one.
+        The search is breadth first.  An attribute of a class is compared only if some code names it.  A
+        new function may name more attributes, so all classes are processed again.  Rules of ops are
+        compared last, one by one.
         """
         known = -1
         while not self.why_uncomparable and known != self.count:
@@ -224,7 +232,10 @@ class State:
                 known = -1
 
     def compile_read(self) -> Callable[[Any], Any]:
-        """Add conditions on the interpreter's state, and return the compiled function ``read``."""
+        """Add conditions on the interpreter's state, and return the compiled function ``read``.
+
+        Each replay calls ``read``, to compare all state.
+        """
         if self.abstract or not self.globals.isdisjoint(("isinstance", "issubclass")):
             token = self.add_global(abc.get_cache_token())
             self.demand(f"abc_token() == {token}", "the registration of classes with an ABC")
@@ -262,13 +273,17 @@ class State:
         return name
 
     def demand(self, condition: str, path: str) -> None:
-        """Add a condition to ``read``: if it is false in a replay, the value at ``path`` has changed."""
+        """Add a condition to the generated function ``read``, which replays call first.
+
+        condition : an expression; if it is false in a replay, the value at ``path`` has changed.
+        """
         self.lines.append((condition, path))
 
     def demand_identity(self, name: str, value: Any, path: str) -> None:
         """Add the condition that the value read by ``name`` is this very object.
 
         The generated code refers to the object weakly, if the object supports weak references.
+        name : the name of the value in generated code.
         """
         try:
             self.demand(f"{name} is {self.add_global(weakref.ref(value))}()", path)
@@ -276,7 +291,10 @@ class State:
             self.demand(f"{name} is {self.add_global(value)}", path)
 
     def demand_type(self, name: str, value: Any, path: str) -> None:
-        """Add the condition that the value read by ``name`` has the type of ``value``."""
+        """Add the condition, checked in each replay, that a value still has the type of ``value``.
+
+        name : the name of the value in generated code.
+        """
         self.demand(f"type({name}) is {self.add_global(type(value))}", path)
 
     # --- comparison of values by their types ------------------------------------------------------
@@ -308,8 +326,9 @@ class State:
     def register_object(self, name: str, path: str, value: Any, in_library: bool) -> None:
         """Store an object in ``seen``, and note if it prevents a comparison of the state.
 
-        Raise Apart for a recorder; set ``why_uncomparable`` for a lock.  A random generator or iterator
-        is also added to ``mutable_sources``, which checks it after the call.
+        Raise Apart for a recorder (a tape or accumulator); set ``why_uncomparable`` for a lock.  A
+        random generator or iterator is also added to ``mutable_sources``, which checks it after the
+        call.
         in_library : whether the object belongs to a library's object, whose locks are allowed.
         """
         if isinstance(value, BaseRecorder):
@@ -324,7 +343,10 @@ class State:
         self.seen[id(value)] = name, value
 
     def compare_object(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Make replays compare an object by its type and contents, its data or its identity."""
+        """Make replays compare an object by its type and contents, its data or its identity.
+
+        name : the variable of generated code that holds the object.
+        """
         kind = type(value)
         if isinstance(value, Array):
             self.demand_type(name, value, path)
@@ -365,7 +387,7 @@ class State:
         """Make replays compare an object by its attributes and contents.
 
         A class or module is only registered: which of its attributes are compared depends on the names
-        in all code that is found.
+        in all code that is found.  So classes come last.
         """
         if isinstance(value, type):
             self.add_class(name, value)
@@ -397,7 +419,8 @@ class State:
     def add_class(self, name: str, cls: type) -> None:
         """Register a class in ``user_classes`` or, if it is a library's, in ``library_classes``.
 
-        For a class in ``library_classes``, ``read`` compares only the attributes that code names.
+        Replays then compare a user's class with the attributes that code names.  For a library's class,
+        they compare those that users' code names.
         """
         if not is_installed_class(cls):
             self.user_classes.setdefault(id(cls), (name, cls))
@@ -405,7 +428,7 @@ class State:
             self.library_classes.setdefault(id(cls), (name, cls))
 
     def parts_of_object(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Make replays compare an object's attributes and other state; register its class."""
+        """Make replays compare an object's attributes and other state, and later its class."""
         if is_installed_class(type(value)) and not isinstance(value, HAVE_LOCKS):
             self.libraries.add(name)
         if isinstance(value, BaseException):
@@ -436,7 +459,10 @@ class State:
         self.add_class(f"type({name})", type(value))
 
     def parts_in_c(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Make replays compare the objects to which an object written in C refers."""
+        """Make replays compare the objects to which an object written in C refers.
+
+        For example, a list iterator refers to its list.
+        """
         held = referents(value)
         if held:
             parts = f"p{len(self.lines)}"
@@ -473,7 +499,10 @@ class State:
     def parts_in_order(
         self, name: str, path: str, value: Any, depth: int, keys: Sequence[Any] = ()
     ) -> None:
-        """Make replays compare the elements of an iterable, in the order of iteration."""
+        """Make replays compare the elements of an iterable, in the order of iteration.
+
+        keys : the keys for the elements' paths; default: their indices.
+        """
         parts = f"p{len(self.lines)}"
         self.lines.append(f"{parts} = [*{name}]")
         self.parts_of_list(parts, path, [*value], depth, keys)
@@ -578,7 +607,7 @@ class State:
 
         The names of attributes in the code are collected in ``attributes``.
         known : the globals of the code.
-        place : the expression that reads ``known``.
+        place : generated code that reads ``known``.
         """
         names = code_names(code)
         self.user_codes |= {code, *names.inner}
@@ -672,7 +701,8 @@ class State:
     def parts_of_base(self, name: str, base: Any) -> None:
         """Make replays compare a module, or one class without its bases.
 
-        The attributes that code names are compared.  If code may compute names, all attributes are.
+        The attributes that code names are compared.  If code may compute names, as by ``getattr(x,
+        name)``, all attributes are compared.
         """
         is_class = isinstance(base, type)
         any_name = self.any_attribute or (is_class and self.unnamed.libraries)
@@ -712,7 +742,8 @@ class State:
     def compare_class_facts(self, name: str, cls: type) -> None:
         """Make replays compare a class's name, subclasses and dataclass fields.
 
-        Set ``abstract`` if the class has the metaclass ABCMeta.
+        Set ``abstract`` if the class has the metaclass ABCMeta, whose registrations are then compared,
+        too.
         """
         if "__subclasses__" in self.attributes and (id(cls), "__subclasses__") not in self.seen:
             self.seen[id(cls), "__subclasses__"] = "", cls
@@ -726,7 +757,7 @@ class State:
         self.abstract = self.abstract or isinstance(cls, abc.ABCMeta)
 
     def compare_attributes(self, name: str, path: str, value: Any, labels: Sequence[str]) -> None:
-        """Make replays compare the attributes in ``labels``, if users' code names them."""
+        """Make replays compare those attributes in ``labels`` that users' code names."""
         for label in labels:
             if label in self.attributes and (id(value), label) not in self.seen:
                 self.seen[id(value), label] = "", value
@@ -792,19 +823,25 @@ STATE_TEXT = "<arraytape replay state>"  # the file name of ``read`` in tracebac
 # --- the generated code -----------------------------------------------------------------------------
 @functools.lru_cache(maxsize=64)
 def code_of(text: str) -> types.CodeType:
-    """Compile a text of ``read``; cached, because the texts of consecutive calls are mostly equal."""
+    """Compile the text of ``read``, the function by which replays compare state.
+
+    The result is cached, because the texts of consecutive calls are mostly equal.
+    """
     return compile(text, STATE_TEXT, "exec")
 
 
 def function_of(text: str, scope: dict[str, Any]) -> Callable[..., Any]:
-    """Return the function ``read`` that the source ``text`` defines, with ``scope`` as its globals."""
+    """Return the function ``read`` that the source ``text`` defines, with ``scope`` as its globals.
+
+    text : the source.
+    """
     read: Callable[..., Any] = defined_function(code_of(text), STATE_TEXT, "read", scope)
     del scope["read"]
     return read
 
 
 def quick_text(lines: list[Any], arrays: list[str]) -> str:
-    """Return the source of ``read`` with all conditions joined by ``and``.
+    """Return the source of ``read``, which compares state, with all conditions joined by ``and``.
 
     One condition compiles twice as fast as many statements.  An assignment becomes ``:=`` within the
     condition after it.  If a condition is false, ``read`` calls ``slowly`` to find out which.
@@ -836,8 +873,8 @@ def quick_text(lines: list[Any], arrays: list[str]) -> str:
 def read_tables_once(parts: list[str]) -> list[str]:
     """Return the conditions, changed to read each object's ``__dict__`` or ``__closure__`` only once.
 
-    A replay evaluates all conditions, so that repeated reads of such a table (see TABLES) would cost
-    time.
+    A replay evaluates all conditions, so that repeated reads of such a table (TABLES has their names)
+    would cost time.
     """
     tables = [found[0] for part in parts for found in TABLES.finditer(part) if found["name"]]
     names = {table: f"t{i}" for i, table in enumerate(tables) if tables.count(table) > 1}
@@ -870,7 +907,14 @@ def inline_assignment(name: str, assignment: str, condition: str) -> str:
 
 
 def read_slowly(lines: list[Any], arrays: list[str], values: Any, scope: dict[str, Any]) -> Any:
-    """Compare as ``read`` does, but line by line; raise Changed with the first path that differs."""
+    """Compare state line by line; raise Changed with the path of the first value that differs.
+
+    The generated function ``read`` calls it after its one joint condition was false.
+    lines : strings "name = expression", and pairs (condition, path).
+    arrays : the names of the variables that hold Arrays, which are returned.
+    values : the arguments of the call.
+    scope : the globals of the conditions.
+    """
     texts = [
         line if type(line) is str else f"if not ({line[0]}): changed({line[1]!r})"
         for line in lines or ["pass"]
@@ -885,7 +929,10 @@ def read_slowly(lines: list[Any], arrays: list[str], values: Any, scope: dict[st
 
 
 def path_key(key: Index) -> str:
-    """Return a dict's key as text for a path: the repr of a plain key, else the name of its type."""
+    """Return a dict's key as text for a path: the repr of a plain key, else the name of its type.
+
+    A path, such as "config['rate']", names a value in messages.
+    """
     return repr(key) if type(key) in PLAIN else type(key).__name__
 
 
@@ -903,12 +950,18 @@ def is_ours(module: str) -> bool:
 
 
 def installed_module(module: types.ModuleType) -> bool:
-    """Return True if a module belongs to Python or to a library."""
+    """Return True if a module belongs to Python or to a library.
+
+    Replays compare only a few attributes of such a module.
+    """
     return is_installed(getattr(module, "__file__", None) or "<frozen")
 
 
 def is_installed_class(cls: type) -> bool:
-    """Return True if a class belongs to Python or to a library, judged by the files of its methods."""
+    """Return True if a class belongs to Python or to a library, judged by the files of its methods.
+
+    Replays compare only a few attributes of such a class.
+    """
     if cls.__module__ == "builtins":
         return True
     functions = [x for x in vars(cls).values() if isinstance(x, types.FunctionType)]
@@ -925,7 +978,10 @@ def is_routine(value: Any) -> bool:
 
 
 def slots_of(cls: type) -> Iterator[str]:
-    """Yield the names of a class's slots, without dunder names such as __weakref__."""
+    """Yield the names of a class's slots, without dunder names such as __weakref__.
+
+    Replays compare the values in the slots.
+    """
     for base in cls.__mro__:
         for name, member in base.__dict__.items():
             slot = type(member) is types.MemberDescriptorType and base.__module__ != "builtins"

@@ -21,14 +21,15 @@ MOST = 1 << 17  # the maximum number of elements of a constant mask whose intege
 
 
 class Bits:
-    """A writer of the lines that compute the integers of masks.
+    """A writer of the lines that compute integers from masks, with which ``where`` needs no branches.
 
     The integers have all bits set where a mask is true (or where it is false), and no bits set
     elsewhere.  They are computed once for all choices with the same mask.
 
-    choices : the MASKED nodes of the program.  take, give : functions that reserve and release memory
-    for the integers of a choice.  named : a function that gives a value a name in the text.  whole :
-    True if choices are made for all elements at once, False in a loop over blocks.
+    choices : the MASKED nodes (choices between a float and 0.0, or another float) of the program.
+    take, give : functions that reserve and release memory for the integers of a choice.
+    named : a function that gives a value a name in the text.
+    whole : True if choices are made for all elements at once, False in a loop over blocks.
     """
 
     def __init__(
@@ -46,11 +47,13 @@ class Bits:
     def mask_bits(
         self, node: Node, mask: str, chosen: bool, small: str = ""
     ) -> tuple[str, list[str]]:
-        """Return the name of the integers that a MASKED node needs, and the lines that compute them.
+        """Return the name of the integers for a choice by a mask, and the lines that compute them.
 
-        mask : the name of the mask.  chosen : whether the bits are set where the mask is true, rather
-        than false.  small : the name of a view of the mask as int8, if nothing reads the mask later.
-        Then the int8 values are negated in place before they are widened, since they have fewer bytes.
+        node : the MASKED node, the choice.
+        mask : the name of the mask.
+        chosen : whether the bits are set where the mask is true, rather than false.
+        small : the name of a view of the mask as int8, if nothing reads the mask later.  Then the int8
+            values are negated in place before they are widened, since they have fewer bytes.
         """
         key = node.args[1], node.dtype
         if self.whole and key[0].op == CONSTANT and node.size <= MOST:
@@ -72,14 +75,22 @@ class Bits:
         return name, lines
 
     def spread_bits(self, name: str, chosen: bool, dtype: np.dtype[Any]) -> str:
-        """Return the line that turns 0 and 1 in an array into 0 and -1; if not chosen, into -1 and 0."""
+        """Return a line that turns 0 and 1 in an array into no bits and all bits set: 0 and -1.
+
+        If not ``chosen``, 0 becomes -1 and 1 becomes 0.
+        name : the name of the array.
+        """
         if chosen:
             return f"{self.named('negative', np.negative)}({name}, {name})"
         one = self.named(f"_1_{dtype}", ONES.setdefault(dtype, ONE.astype(dtype)))
         return f"{self.named('subtract', np.subtract)}({name}, {one}, {name})"
 
     def constant_bits(self, node: Node, chosen: bool) -> str:
-        """Return the name of the integers of a constant mask, which are computed once for all calls."""
+        """Return the name of the integers of a constant mask, which are computed once for all calls.
+
+        node : the MASKED node, a choice by this mask.
+        chosen : whether the bits are set where the mask is true, rather than false.
+        """
         key = node.args[1], node.dtype, chosen
         if key not in self.known:
             ones = node.args[1].value.astype(INTEGERS[node.dtype])

@@ -19,9 +19,11 @@ MOST = 1 << 27  # the maximum number of bytes that a program keeps between its c
 class Memory:
     """Named buffers of a program, each reused for later results of the same dtype and size.
 
-    lines : the lines of the generated function ``memory()``, which allocates the buffers and makes
-    the views.  names : the names of the buffers and views, which ``memory()`` returns.  bytes : the
-    total size.
+    They are kept from call to call, so that a replay allocates little memory.
+    lines : the lines of the generated function ``memory()``, which allocates the buffers and makes the
+        views.
+    names : the names of the buffers and views, which ``memory()`` returns.
+    bytes : the total size.
     """
 
     def __init__(self) -> None:
@@ -35,7 +37,11 @@ class Memory:
         self.base: dict[str, tuple[str, tuple[str, int]]] = {}
 
     def take_memory(self, shape: tuple[int, ...], dtype: str, size: int) -> str:
-        """Reserve a buffer of ``size`` bytes; return its name.  dtype : a dtype's name in the text."""
+        """Reserve a buffer of ``size`` bytes, and return its name.
+
+        shape : the shape of the result that it holds.
+        dtype : the name of the dtype in the text.
+        """
         key, made = (dtype, size), f"empty({shape!r}, {dtype})"
         if self.free.get(key):
             base = self.free[key].pop()
@@ -49,12 +55,15 @@ class Memory:
         return name
 
     def give_memory(self, name: str) -> None:
-        """Release a buffer, so that later results may use it."""
+        """Release the buffer ``name``, so that later results may use it."""
         base, key = self.base[name]
         self.free.setdefault(key, []).append(base)
 
     def view_memory(self, text: str) -> str:
-        """Return the name of a view, whose expression is ``text``; each view is made once."""
+        """Return the name of a view, whose expression is ``text``; each view is made once.
+
+        A view, such as ``s1[:10]``, shows a part of a buffer.
+        """
         if text not in self.views:
             self.views[text] = self.memory_name("w", text)
         return self.views[text]
@@ -67,7 +76,7 @@ class Memory:
         return name
 
     def memory_source(self) -> str:
-        """Return the text of the function ``memory()``; "" if there are no buffers."""
+        """Return the text of the function ``memory()``, which allocates the buffers; "" for none."""
         if not self.names:
             return ""
         body = "\n    ".join([*self.lines, f"return {', '.join(self.names)},"])
@@ -91,7 +100,8 @@ class Memory:
 def memory_of(program: Program) -> dict[Node, frozenset[Node]]:
     """Return for each node the nodes whose memory it may share.
 
-    These are the node itself or, for a view, the nodes whose memory its operands may share.
+    A node is a value of the program.  These are the node itself or, for a view, the nodes whose memory
+    its operands may share.
     """
     memory: dict[Node, frozenset[Node]] = {}
     for node in program.nodes:
@@ -105,8 +115,8 @@ def memory_of(program: Program) -> dict[Node, frozenset[Node]]:
 def last_reads(program: Program, memory: Mapping[Node, frozenset[Node]]) -> dict[Node, int]:
     """Return for each node the number of the last call that reads its memory.
 
-    memory : the result of ``memory_of``.  If the memory may be referenced after the program has ended,
-    the number is ``len(program.nodes)``.
+    memory : node -> the nodes whose memory it may share.  If the memory may be referenced after the
+        program has ended, the number is ``len(program.nodes)``.
     """
     last: dict[Node, int] = {}
     for place, node in enumerate(program.nodes):
@@ -120,7 +130,10 @@ def last_reads(program: Program, memory: Mapping[Node, frozenset[Node]]) -> dict
 
 
 def kept_outside(program: Program) -> Iterator[Node]:
-    """Yield the values that may be referenced after the program has ended."""
+    """Yield the values that may be referenced after the program has ended.
+
+    Results, for example, are used by the caller.
+    """
     yield from program.outputs
     yield from program.writes
     for node in program.nodes:
@@ -135,6 +148,8 @@ def leaving(
 
     Such memory cannot be kept for the next call.  The nodes include operands whose memory an output may
     take over.
+    memory : node -> the nodes whose memory it may share.
+    last : node -> the number of the last call that reads its memory.
     """
     found = {root for node in kept_outside(program) for root in memory[node]}
     for place in reversed(range(len(program.nodes))):

@@ -29,11 +29,13 @@ from .number_operands import as_operand
 
 
 class Loop:
-    """A writer of the loop of one group of calls into the text of a program.
+    """A writer of the loop that computes one group of elementwise calls block by block.
 
-    source : the ``Source`` of the program.  place : the number of the group's node in the program.
-    names : node -> name of a block of its value, or of the whole value.  lines : the lines of the
-    loop's body.
+    A block is some rows of the arrays, so that intermediate values stay in the cache.
+    source : the ``Source`` of the program, the writer of the whole text.
+    place : the number of the group's node in the program.
+    names : node -> name of a block of its value, or of the whole value.
+    lines : the lines of the loop's body.
     """
 
     def __init__(self, source: Any, place: int, blocks: Blocks) -> None:
@@ -92,7 +94,11 @@ class Loop:
         self.lines.append(f"{name}_ = {name}[i:j]")
 
     def result_memory(self, i: int, node: Node) -> None:
-        """Choose memory for a result: that of an input that is not read any more, or new memory."""
+        """Choose memory for a result: that of an input that is not read any more, or new memory.
+
+        i : the number of the call in the loop.
+        node : the call.
+        """
         item = self.items[node]
         for x in self.blocks.inputs:
             if self.last[x] <= i and self.may_go(x, node, item):
@@ -139,8 +145,10 @@ class Loop:
     def may_go(self, x: Node, node: Node, item: Node) -> bool:
         """Return True if a result may be written into the memory of the input x of the loop.
 
-        This requires that no other input shares the memory.  node : the member that computes the
-        result.  item : the program's node for the result.
+        This requires that no other input shares the memory.
+        x : the input.
+        node : the call in the loop that computes the result.
+        item : the program's node for the result.
         """
         source = self.source
         if not same_layout(x, node) or not source.is_free(self.place, x, item):
@@ -156,7 +164,10 @@ class Loop:
         )
 
     def room(self, i: int, node: Node) -> str:
-        """Return the name of memory for a block: that of an operand not read later, or a free buffer."""
+        """Return the name of memory for a block of the i-th call's result.
+
+        It is the memory of an operand not read later, or a free buffer.
+        """
         for x in node.args[2 * (node.op == "where") :] if may_overwrite_operands(node) else ():
             if x in self.own and self.last[x] <= i and x.dtype == node.dtype:
                 self.own.remove(x)
@@ -164,7 +175,7 @@ class Loop:
         return self.scratch_of(node.dtype)
 
     def scratch_of(self, dtype: np.dtype[Any]) -> str:
-        """Return the name of a free buffer for a block of elements of a dtype."""
+        """Return the name of a free buffer for a block (some rows of an array) of a dtype."""
         kind = self.source.dtype(dtype)
         if self.scratch.setdefault(kind, []):
             return self.scratch[kind].pop()
@@ -182,7 +193,10 @@ class Loop:
 
     # --- lines of calls ---------------------------------------------------------------------------
     def operand_text(self, x: Operand, node: Node) -> str:
-        """Return the expression for the rows of operand x that one step of the loop needs for `node`."""
+        """Return the expression for the rows of operand x that one step of the loop reads.
+
+        node : the call that has x as an operand.
+        """
         if type(x) is Node:
             return self.names[x]
         number = as_operand(x, node)
@@ -197,7 +211,7 @@ class Loop:
     def member(self, i: int, node: Node) -> None:
         """Write the lines that compute a block (some rows) of the loop's i-th call ``node``.
 
-        Only memory of operands that no later member reads is released.
+        Only memory of operands that no later call of the loop reads is released.
         """
         args = [self.operand_text(x, node) for x in node.args]
         if is_sum(node):
@@ -219,7 +233,7 @@ class Loop:
                 self.scratch.setdefault(self.source.dtype(x.dtype), []).append(self.names[x])
 
     def check_block(self, i: int, node: Node) -> None:
-        """Write the NaN check of a block of a result, if the result has a guard against NaN.
+        """Write the NaN check of a block of a result, if replays check the result for NaN.
 
         The check is made here because the block is still in the cache.  The sum of squares of a block
         is NaN if an element is NaN.
@@ -233,7 +247,7 @@ class Loop:
         self.source.looks[item] = f"array(n{i})"
 
     def loop_call(self, node: Node, args: list[str], into: str) -> None:
-        """Write the call of `node`, a member of the loop's group, on the blocks ``args``.
+        """Write the call of `node`, one of the calls in the loop, on the blocks ``args``.
 
         into : the expression for the memory that receives the result.
         """

@@ -16,7 +16,8 @@ def as_operand(x: Operand, node: Node) -> np.ndarray[Any, Any] | None:
     """Return the array of shape () to which NumPy converts a number next to a float array.
 
     Return None if x is no Python number, if the conversion overflows, or if the call is no binary
-    function with correctly rounded results.
+    function with correctly rounded results.  The array is made once, not in each replay.
+    node : the call that has x as an operand.
     """
     if not (type(x) is int or type(x) is float):
         return None

@@ -59,13 +59,14 @@ NUMBER = count(1).__next__  # numbers the file names of generated functions
 
 
 class Source:
-    """The text of a program, and the function that it defines.
+    """The text of a program (recorded NumPy calls), and the Python function that it defines.
 
-    text : the Python source.  function : a function that maps the data of the inputs to a tuple of
-    outputs and a tuple of writes; it raises GuardFailed at a guard that does not hold.
+    text : the Python source.
+    function : a function that maps the data of the inputs to a tuple of outputs and a tuple of writes;
+        it raises GuardFailed at a guard (condition on a value) that does not hold.
 
-    Names in the text are a letter and a number: x for inputs, c for constants, v for results, s for
-    kept buffers, w for views of these, u for other views, k for other values.
+    Names in the text are a letter and a number: x for inputs, c for constants, v for results, s for kept
+    buffers, w for views of these, u for other views, k for other values.
     """
 
     def __init__(self, program: Program, name: str) -> None:
@@ -129,7 +130,7 @@ class Source:
         return name
 
     def body(self) -> None:
-        """Write the lines of all nodes and guards, and the return statement."""
+        """Write the lines of all calls and of all checks of values, and the return statement."""
         guards: dict[Node, list[int]] = {}
         for i, guard in enumerate(self.program.guards):
             guards.setdefault(guard.node, []).append(i)
@@ -166,7 +167,10 @@ class Source:
         self.names[node] = self.named(name, value)
 
     def is_constant(self, node: Node) -> bool:
-        """Return True if all operands of a view are constants; if so, compute the view and name it."""
+        """Return True if all operands of a view are constants; if so, compute the view now and name it.
+
+        The generated function then does not compute it in each run.
+        """
         inputs = operands(node)
         if node.shape is None or not inputs or not all(x in self.values for x in inputs):
             return False
@@ -185,7 +189,10 @@ class Source:
         return self.named(str(dtype), dtype)
 
     def text_of(self, value: Any, arrays: bool) -> str:
-        """Return the text of an argument; arrays : whether NumPy scalars must become arrays."""
+        """Return the text of a call's argument.
+
+        arrays : whether NumPy scalars must become arrays.
+        """
         kind = type(value)
         if kind is Node:
             name = self.names[value]
@@ -220,7 +227,7 @@ class Source:
         return name if own else f"{name}.copy(order='K')"
 
     def to_write(self, node: Node) -> str:
-        """Return the text of `node`, which the replay will write into an Array at its end.
+        """Return the text of a value that is written into an Array at the end of the run.
 
         If there are several such writes, a value that shares memory with an input is copied, because
         another write may change that input first.
@@ -230,14 +237,17 @@ class Source:
         return self.text_of(node, True) + (".copy(order='K')" if copied else "")
 
     def place_of(self, node: Node) -> Node:
-        """Return the node for which the memory of `node` was made (see ``take_over``)."""
+        """Return the node for which the memory of `node` was made.
+
+        It is another node if a result was written into the memory of an operand.
+        """
         while node in self.places:
             node = self.places[node]
         return node
 
     # --- lines of calls ---------------------------------------------------------------------------
     def call(self, place: int, node: Node) -> None:
-        """Write a call: by the method for its op in STATEMENTS, as a ufunc, or as an assignment.
+        """Write a recorded call: by the method for its op in STATEMENTS, as a ufunc or an assignment.
 
         place : the number of the node in the program.
         """
@@ -275,7 +285,10 @@ class Source:
         return True
 
     def cast(self, place: int, node: Node) -> bool:
-        """Write a cast into kept memory; return False if the result cannot use kept memory."""
+        """Write a cast into memory that is kept between runs; return False if that is not possible.
+
+        place : the number of the node in the program.
+        """
         if node.view or self.room(node) is None:
             return False
         self.copy_into(node, node.args[0], ", 'unsafe'")
@@ -310,7 +323,10 @@ class Source:
         self.lines.append(f"copyto({self.names[node]}, {self.text_of(x, True)}{casting})")
 
     def dot(self, place: int, node: Node) -> bool:
-        """Write a DOT node: the sum of the products of elements, in the order of memory."""
+        """Write a DOT node: the sum of the products of two arrays' elements, in the order of memory.
+
+        Return True: the node was written.
+        """
         names = [self.text_of(x, True) for x in node.args]
         flat = [
             name if len(x.shape) == 1 else self.view(name, f"{name}.ravel()")
@@ -354,7 +370,10 @@ class Source:
         self.lines.append(f"{name} = {value}")
 
     def ufunc(self, place: int, node: Node, ufunc: np.ufunc) -> None:
-        """Write a ufunc call whose output is, if possible, an operand that no later call reads."""
+        """Write a ufunc call whose output is, if possible, an operand that no later call reads.
+
+        place : the number of the node in the program.
+        """
         if node.shape == () and self.infix(node):
             return
         if node.op == "matmul" and all(map(for_blas, (*node.args, node))):
@@ -405,12 +424,18 @@ class Source:
         return self.named(name, self.scope.get(name, array))
 
     def is_better_spread(self, node: Node) -> bool:
-        """Return True if an array filled with a number makes a ufunc call faster than the number."""
+        """Return True if an array filled with a number makes a ufunc call faster than the number.
+
+        node : the call, one of whose operands is a number.
+        """
         worth = node.op in SLOW_BESIDE_NUMBERS and WORTH_SPREAD <= node.size <= BLOCK
         return worth and any(same_layout(x, node) for x in node.args) and same_beside_numbers()
 
     def spread(self, number: np.ndarray[Any, Any], shape: tuple[int, ...]) -> str:
-        """Return the name of an array of this shape that is filled with one number."""
+        """Return the name of an array of this shape that is filled with one number.
+
+        A ufunc call with such an array may be faster than with the number.
+        """
         key = number.tobytes(), shape, number.dtype
         if key not in self.spreads:
             name = f"_{len(self.spreads)}s"
@@ -434,13 +459,19 @@ class Source:
         return x in self.scalars if type(x) is Node else isinstance(x, int | float | np.floating)
 
     def take_over(self, node: Node, x: Node) -> None:
-        """Let a node use the memory of the node x, whose value is not read any more."""
+        """Let a node use the memory of the node x, whose value is not read any more.
+
+        A ufunc then writes its result over its operand.
+        """
         self.names[node] = self.names[x]
         self.places[node] = x
         self.taken_over.add(x)
 
     def part(self, node: Node) -> str:
-        """Return the text of a "getitem" node, or of an "item" node, which is one result of several."""
+        """Return the text of a "getitem" node, or of an "item" node, which is one result of several.
+
+        Such a node reads a part of a value.
+        """
         whole = self.text_of(node.args[0], True)
         if node.op == "item":
             return f"{whole}[{node.args[1]}]"
@@ -459,7 +490,11 @@ class Source:
         return len(parts) == len(node.args[0].shape) and {*map(type, parts)} == {int}
 
     def mask(self, place: int, node: Node) -> bool:
-        """Write a MASKED node: a choice between floats by operations on their bits; see ``Bits``."""
+        """Write a MASKED node: a choice between floats by a mask, as operations on their bits.
+
+        Return True: the node was written.
+        place : the number of the node in the program.
+        """
         x, mask, other = node.args
         two = type(other) is Node
         free = self.free_operand(place, node)
@@ -492,8 +527,9 @@ class Source:
     def by_bits(self, x: str, bits: str, other: str | bool, into: str) -> list[str]:
         """Return the lines that write x or other into ``into``, as the bits choose.
 
-        All names are of integer arrays.  other : a name, or a bool for the choice between x and 0.
-        Set bits choose x, unless ``into`` is other's own memory: then set bits choose other.
+        All names are of integer arrays.  Set bits choose x, unless ``into`` is other's own memory: then
+        set bits choose other.
+        other : a name, or a bool for the choice between x and 0.
         """
         self.scope |= {"bitwise_and": np.bitwise_and, "bitwise_xor": np.bitwise_xor}
         if isinstance(other, bool):
@@ -517,7 +553,10 @@ class Source:
         return self.text_of(part, True)
 
     def put(self, place: int, node: Node) -> bool:
-        """Write a "put" node: ``x[key] = value`` in place if x is not read later, else in a copy."""
+        """Write a "put" node: ``x[key] = value`` in place if x is not read later, else in a copy.
+
+        place : the number of the node in the program.
+        """
         _, key, value = node.args
         if node not in self.names:
             self.begin_put(place, node)
@@ -527,7 +566,11 @@ class Source:
         return True
 
     def begin_put(self, place: int, node: Node) -> None:
-        """Choose memory for the result of a "put" node, and copy the first operand there if needed."""
+        """Choose memory for the result of a "put" node (a write to its first operand).
+
+        If needed, write a line that copies the first operand there.
+        place : the number of the node in the program.
+        """
         x = node.args[0]
         if self.may_write(place, node):
             self.take_over(node, x)
@@ -541,7 +584,7 @@ class Source:
         self.lines += [f"{name}[{stop}:] = 0"] if stop < count else []
 
     def may_write(self, place: int, node: Node) -> bool:
-        """Return True if a "put" node may write in place, into the memory of its first operand."""
+        """Return True if a "put" node (a write to x) may write into the memory of x itself."""
         x, key, value = node.args
         if not self.is_free(place, x, node) or x.strides != node.strides:
             return False
@@ -551,8 +594,9 @@ class Source:
     def straight(self, place: int, node: Node, function: str, args: str) -> bool:
         """Write a ufunc call that computes directly into the slice that a later "put" node overwrites.
 
-        So the result need not be copied there.  Return False, and write nothing, if other nodes read
-        the result, or if its bits would differ.
+        A "put" node is a write ``x[key] = value``.  So the result need not be copied there.  Return
+        False, and write nothing, if other nodes read the result, or if its bits would differ.
+        function, args : texts: the function's name and its operands.
         """
         put = self.put_of(node)
         between = self.program.nodes[place + 1 : self.last[node]] if put is not None else []
@@ -572,7 +616,7 @@ class Source:
         return True
 
     def put_of(self, node: Node) -> Node | None:
-        """Return the "put" node that copies the result of `node` into a slice, or None.
+        """Return the "put" node (a write) that copies the result of `node` into a slice, or None.
 
         Return None, too, if `node` cannot compute directly into the slice.
         """
@@ -584,7 +628,7 @@ class Source:
         return None
 
     def fits_in(self, node: Node, put: Node) -> bool:
-        """Return True if a result has the same bits when computed directly in the slice of ``put``.
+        """Return True if a result has the same bits when computed directly in the slice ``put`` writes.
 
         That needs an equal shape and dtype, and either a contiguous slice or a correctly rounded op.
         """
@@ -601,7 +645,10 @@ class Source:
         return part.flags.c_contiguous or facts_of(node.op).correctly_rounded
 
     def free_operand(self, place: int, node: Node) -> Node | None:
-        """Return an operand with the node's layout whose memory no later call reads, or None."""
+        """Return an operand with the node's layout whose memory no later call reads, or None.
+
+        The result can be written into its memory.
+        """
         for x in node.args:
             if same_layout(x, node) and self.is_free(place, x, node):
                 return x  # type: ignore[no-any-return]
@@ -622,7 +669,7 @@ class Source:
         return self.last.get(x, -1) <= place
 
     def drop(self, place: int) -> None:
-        """Release the memory of the values that the call at ``place`` reads last."""
+        """Release the memory of the values that no call after number ``place`` reads."""
         gone = [node for node in self.dying.get(place, ()) if node not in self.taken_over]
         for node in gone:
             slot = self.slots.pop(self.place_of(node), None)
@@ -641,7 +688,7 @@ class Source:
     def look(self, node: Node, guards: list[int]) -> None:
         """Write a LOOKED_AT node: a NaN check, skipped if all sums of squares are below a limit.
 
-        guards : a list with the number of the guard that fails if a value has a NaN.
+        guards : the number of the guard (check of a value) that fails if a value has a NaN, in a list.
         """
         look: Look = node.call  # type: ignore[assignment]
         number = len(look.given)
@@ -655,7 +702,7 @@ class Source:
         ]
 
     def guard(self, i: int, guard: Guard) -> None:
-        """Write the statement that raises GuardFailed if guard number i does not hold."""
+        """Write the statement that raises GuardFailed if guard number i (a condition) does not hold."""
         name = self.names[guard.node]
         if guard.kind == "no NaN":
             if guard.node not in self.scalars and guard.node.shape:
@@ -685,7 +732,10 @@ STATEMENTS: dict[str, Callable[[Source, int, Node], bool]] = {
 
 
 def for_blas(x: Operand) -> bool:
-    """Return True if an operand is a float vector or matrix that BLAS can read without a copy."""
+    """Return True if an operand is a float vector or matrix that BLAS can read without a copy.
+
+    For such operands, ``x.dot(y)`` is written.
+    """
     if type(x) is not Node or x.dtype not in INTEGERS or len(x.shape) > 2 or not x.size:
         return False
     step = x.dtype.itemsize
@@ -698,7 +748,10 @@ def is_plain_slice(x: Operand | Index) -> TypeGuard[slice]:
 
 
 def is_part(y: Node, x: Node, key: Index) -> bool:
-    """Return True if y is the view ``x[key]``."""
+    """Return True if y is the view ``x[key]``.
+
+    Such a node reads back the slice that a write replaces.
+    """
     part = y.op == "getitem" and y.view and y.args[0] is x
     return part and key_of(y.args[1]) == key_of(key)
 
@@ -707,6 +760,7 @@ def show(file: str, text: str, function: Callable[..., Any]) -> None:
     """Register a generated text with linecache, so that tracebacks show its lines.
 
     The entry is removed when the generated function is collected.
+    function : the function that the text defines.
     """
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     finalize(function, linecache.cache.pop, file, None).atexit = False

@@ -28,6 +28,7 @@ OWN_REFERENCES = 2
 class ExportedCopy:
     """A copy of the data of a traced Array, which NumPy code received by ``np.asarray(x)``.
 
+    A traced Array holds a stand-in that records NumPy calls, and so cannot share an ndarray.
     x : the Array.
     copy : the ndarray that NumPy code has.
     synced : the raw data of x when x and ``copy`` were last equal.
@@ -45,7 +46,7 @@ class ExportedCopy:
 
 
 class ExportedCopies:
-    """All copies of Arrays' data that NumPy code received during one trace.
+    """All copies of Arrays' data that NumPy code received while one call was recorded (a trace).
 
     spoil : ``Trace.spoil``, which makes the call not replayable, for the reason that is its argument.
     copies : an ``ExportedCopy`` for each copy that NumPy code may still use.
@@ -56,12 +57,15 @@ class ExportedCopies:
         self.copies: list[ExportedCopy] = []
 
     def add_copy(self, x: Array, value: np.ndarray[Any, Any]) -> None:
-        """Register ``value``, the copy of the traced data of x that NumPy code receives."""
+        """Register ``value``, the copy of the data of x that NumPy code receives."""
         if type(x._data) is Traced:
             self.copies.append(ExportedCopy(x, value))
 
     def apply_numpy_writes(self) -> None:
-        """Write the changes that NumPy code made to copies back to the Arrays; forget unused copies."""
+        """Write the changes that NumPy code made to copies back to the Arrays; forget unused copies.
+
+        In eager code, both share memory.
+        """
         for exported in [*self.copies]:
             if not same_data(exported.copy, untraced(exported.synced)):
                 self.spoil("NumPy code writes to memory of an Array that it uses")
@@ -72,7 +76,10 @@ class ExportedCopies:
                 self.copies.remove(exported)
 
     def update_copies(self) -> None:
-        """Write the new values of Arrays to their copies, so that NumPy code sees them."""
+        """Write the new values of Arrays to their copies, so that NumPy code sees them.
+
+        In eager code, both share memory.
+        """
         for exported in self.copies:
             now = current(exported.x)[1]
             if now is not exported.synced:
@@ -82,7 +89,7 @@ class ExportedCopies:
                 exported.synced = now
 
     def end_exports(self) -> None:
-        """Make each copy that NumPy code still uses the memory of its Array, as after an eager call.
+        """Make each copy that NumPy code still uses the memory of its Array, as in eager code.
 
         From then on, the Array and NumPy code share this memory.
         """

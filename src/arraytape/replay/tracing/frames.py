@@ -39,6 +39,7 @@ def is_reported_file(file: str) -> bool:
 class TraceFunction:
     """A function for ``sys.settrace`` that calls ``see`` with the frame of each call.
 
+    see, returned : the functions that get the frame of a call, and its result.
     before : the trace function of a debugger or other tool, which was set before, or None.
     on : True between ``start`` and ``stop``.
     function : the trace function, which is the bound method ``called``.
@@ -53,8 +54,8 @@ class TraceFunction:
     def suspendable(self) -> Any:
         """Return the trace function if no other tool has one; else None.
 
-        ``traced.call_noted`` suspends it during NumPy calls.  A debugger's trace function must not miss
-        them.
+        It is suspended during NumPy calls, because it slows down each Python call.  A debugger's trace
+        function must not miss them.
         """
         return self.function if self.before is None else None
 
@@ -77,7 +78,10 @@ class TraceFunction:
         return ours
 
     def called(self, frame: FrameType, event: Any, argument: Any) -> Any:
-        """Handle the event "call": return the local trace function of the frame."""
+        """Handle the event "call": return the local trace function of the frame.
+
+        frame, event, argument : what Python passes to a trace function.
+        """
         seen = is_reported_file(frame.f_code.co_filename) and self.see(frame)
         returns = self.trace_locally if seen else None
         if self.before is None:
@@ -95,7 +99,7 @@ class TraceFunction:
         return local
 
     def trace_locally(self, frame: FrameType, event: Any, argument: Any) -> Any:
-        """Handle the events within a frame: at "return", pass the result of the call to ``returned``."""
+        """Handle the events within a frame: at "return", report the result of the call."""
         if event == "return":
             self.returned(argument)
         return self.trace_locally
@@ -180,9 +184,10 @@ MONITOR = Monitor() if monitoring is not None else None
 
 
 class CallReporter:
-    """A switch: from ``start`` to ``stop``, ``see`` gets the frame of each call in this thread.
+    """A switch: from ``start`` to ``stop``, the function ``see`` gets the frame of each Python call.
 
-    If ``see`` returns True for a frame, ``returned`` gets the result of the call.
+    If ``see`` returns True for a frame, ``returned`` gets the result of the call.  Only calls in this
+    thread, of functions outside arraytape, are reported.
     """
 
     def __init__(self, see: See, returned: Returned) -> None:
@@ -194,8 +199,8 @@ class CallReporter:
     def suspendable(self) -> Any:
         """Return the trace function, which may be suspended while NumPy runs, or None.
 
-        ``traced.call_noted`` suspends it, because it slows down each Python call.  The result is None if
-        ``sys.monitoring`` is used, or if another tool has a trace function.
+        It slows down each Python call.  The result is None if ``sys.monitoring`` is used, or if another
+        tool has a trace function.
         """
         return self.function.suspendable if self.function.on else None
 

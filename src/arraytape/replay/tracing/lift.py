@@ -36,8 +36,9 @@ STARTERS = ("start", "submit")  # methods of threads and executors that start wo
 
 
 class Lifted(NamedTuple):
-    """An Array that holds traced data, with its own data, ``_state`` and ``_value_id`` from before.
+    """An Array that holds traced data, with what it held before: data, ``_state`` and ``_value_id``.
 
+    Traced data is a stand-in that records NumPy calls.
     traced : the input of the program that stands in for ``data``.
     followed_id : the id of the value for the tape around the call, 0 without a tape.
     """
@@ -51,8 +52,9 @@ class Lifted(NamedTuple):
 
 
 class Lifter:
-    """The Arrays of one trace whose data is replaced by traced data ("lifted").
+    """The Arrays whose data is replaced while a function's calls are recorded ("lifted" Arrays).
 
+    They hold traced data instead, a stand-in that records NumPy calls as a program.
     ran : the functions that run during the call are registered here.
     recorded : whether a tape records the call.  If so, the lifted Arrays keep their value ids, and the
         tape's records share their data.
@@ -75,14 +77,14 @@ class Lifter:
 
     @property
     def handles(self) -> list[Array]:
-        """Return the Arrays with traced data, in the order of the inputs of the program."""
+        """Return the Arrays whose data is replaced by a stand-in, in the order of the inputs."""
         return [one.handle for one in self.lifted.values()]
 
     def lift_argument(self, x: Array) -> None:
-        """Replace the data of an argument by traced data.
+        """Replace the data of an argument by traced data, a stand-in that records NumPy calls.
 
         If the argument is a view, the Array that it shows keeps its data, until the function uses that
-        Array, too: see ``rejoin_views``.
+        Array, too.
         """
         if not isinstance(x, Variable):
             current(x)  # updates the data of a view after writes to the viewed Array
@@ -91,7 +93,10 @@ class Lifter:
         self.replace_data(x)
 
     def lift_used(self, x: Array) -> None:
-        """Replace the data of an Array that an op uses by traced data; of a view, lift the root."""
+        """Replace the data of an Array that an op uses by traced data, a stand-in that records calls.
+
+        If x is a view, the data of the Array that it shows (its root) is replaced.
+        """
         try:
             root = root_of(x)
             if type(root._data) not in TRACED_TYPES:
@@ -112,9 +117,9 @@ class Lifter:
     def rejoin_views(self, root: Array, views: list[Array]) -> None:
         """Make the arguments ``views`` views of ``root`` again, because the function uses the root, too.
 
-        ``lift_argument`` gave each argument traced data of its own, as if they shared no memory.  Values
-        that the function has written to the views since then are written to the root.  The call is not
-        replayed.
+        Each argument got a stand-in for its data that records NumPy calls, as if they shared no memory.
+        Values that the function has written to the views since then are written to the root.  The call
+        is not replayed.
         """
         self.spoil("an argument is a view of an Array that it uses")
         for x in views:
@@ -126,7 +131,7 @@ class Lifter:
                 x[...] = wrap(now, 0, 0)
 
     def replace_data(self, x: Array) -> None:
-        """Replace the data of an Array by traced data, a new input of the program.
+        """Replace the data of an Array by traced data, a stand-in that is a new input of the program.
 
         From then on, each op on the Array adds its calls to the program.
         """
@@ -141,11 +146,11 @@ class Lifter:
         x._data = traced
 
     def restore_data(self) -> dict[int, tuple[Node, Any, int]]:
-        """Restore the data of each lifted Array, and return the values that the function wrote to them.
+        """Give each used Array its own data back, and return the values that the function wrote to them.
 
-        The result is a dict from an Array's index in ``handles`` to (node, value, value id).  The node
-        computes the value.  The id is the one that a tape follows, or 0.  If an interrupt stops the
-        method, a second call restores the remaining Arrays.
+        The result is a dict from an Array's index in ``handles`` to (node, value, value id).  The node,
+        a recorded call, computes the value.  The id is the one that a tape follows, or 0.  If an
+        interrupt stops the method, a second call restores the remaining Arrays.
         """
         for place, (x, data, state, value_id, traced, _) in enumerate(self.lifted.values()):
             if place in self.restored:
@@ -167,7 +172,7 @@ class Lifter:
 
     # --- while the function runs ------------------------------------------------------------------
     def start(self) -> None:
-        """Begin to trace the computations of this thread, and to register the functions called."""
+        """Begin to record the computations of this thread, and to register called functions."""
         self.before = ACTIVE.get(), MAKING.get()
         ACTIVE.set(self.trace)
         MAKING.set(TRACED)
@@ -176,7 +181,7 @@ class Lifter:
         self.trace.hook = self.calls.suspendable
 
     def stop(self) -> None:
-        """End the tracing, and restore the settings from before ``start``; may be called repeatedly."""
+        """End the recording, and restore the settings from before; may be called repeatedly."""
         if not self.calls.stop():
             self.spoil("a debugger or another tracing tool was started while it ran")
         self.mode._end()
@@ -186,8 +191,7 @@ class Lifter:
     def register_call(self, frame: FrameType) -> bool:
         """Register the call of a function outside arraytape, whose frame ``CallReporter`` passes.
 
-        Return True if ``CallReporter`` shall pass the result of the call to
-        ``CalledFunctions.returned``.
+        Return True if ``CallReporter`` shall report the result of the call, too.
         """
         code, known, above = frame.f_code, self.ran.libraries, frame.f_back
         if code.co_filename in THREADS and code.co_name in STARTERS:
@@ -197,7 +201,7 @@ class Lifter:
         return self.ran.note(frame)
 
     def lift_operands(self, values: Iterable[Any]) -> None:
-        """Lift the Arrays in ``values``, the operands of an op that is about to run.
+        """Replace the data of an op's operands, Arrays in ``values``, by stand-ins that record calls.
 
         Before that, apply the writes that NumPy code made to copies of Arrays' data.
         """
@@ -212,8 +216,9 @@ class Lifter:
             self.is_lifting = False
 
     def lift_nested(self, values: Iterable[Any], around: tuple[Any, ...]) -> None:
-        """Lift the Arrays in ``values``, and in lists and tuples within.
+        """Replace the data of the Arrays in ``values``, and in lists and tuples within, by stand-ins.
 
+        The stand-ins, traced data, record NumPy calls.
         around : the lists that enclose ``values``.  A list that contains itself is not entered again.
         """
         for value in values:
@@ -223,7 +228,10 @@ class Lifter:
                 self.lift_nested(value, (*around, value))
 
     def update_after_write(self) -> None:
-        """Update the copies of Arrays' data that NumPy code holds, after an op wrote to an Array."""
+        """Update the copies of Arrays' data that NumPy code holds, after an op wrote to an Array.
+
+        In eager code, such a copy shares the Array's memory.
+        """
         if self.exports.copies and not self.is_lifting:
             self.exports.update_copies()
             self.lift_operands(())
@@ -232,7 +240,8 @@ class Lifter:
 class LiftingMode(Mode):
     """The mode that notifies a ``Lifter`` of each op on Arrays, and of other reads and writes.
 
-    Its methods are those of ``Mode``, which arraytape calls while the mode is active.
+    Its methods are those of ``Mode``, which arraytape calls while the mode is active.  The Lifter
+    replaces the Arrays' data by stand-ins, whose NumPy calls are recorded.
     """
 
     def __init__(self, lifter: Lifter) -> None:
@@ -267,7 +276,7 @@ class LiftingMode(Mode):
 def write_value(x: Array, value: RawArray, value_id: int = 0) -> None:
     """Write ``value`` to the Array x, at the end of a call that has written to x.
 
-    ``Call`` uses it after a traced call, and plans use it in replays.
+    Calls whose NumPy calls are recorded, and replays, make their writes so.
     value_id : the id that a tape around the call follows for the value, or 0.
     """
     new = wrap(value, value_id, KEPT)

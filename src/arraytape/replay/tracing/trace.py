@@ -59,14 +59,14 @@ __warningregistry__ = ()
 
 
 class Trace:
-    """A program under construction.
+    """A program under construction, while a user's function runs: calls on its data are recorded.
 
     program : the ``Program``, to which calls are added.
     spoiled : the reason why the call cannot be replayed, or "".
     open : False after the end of the traced call.
     users_arrays : pairs of a user's ndarray and a copy of it.  A replay compares the two, because the
         program contains the values of the copy.
-    hook : the ``sys.settrace`` function that is suspended while raw functions run, or None.
+    hook : the ``sys.settrace`` function that is suspended while NumPy's functions run, or None.
     """
 
     def __init__(self) -> None:
@@ -89,7 +89,7 @@ class Trace:
 
     # --- inputs and constants ---------------------------------------------------------------------
     def traced(self, node: Node, value: RawArray) -> Traced:
-        """Return ``value``, which ``node`` computes, as traced data."""
+        """Return ``value``, which ``node`` computes, as traced data, whose NumPy calls are recorded."""
         kind = TRACED_TYPES[type(value)]
         found = kind(self, node, value)
         if kind is not Traced:
@@ -107,18 +107,24 @@ class Trace:
 
     @property
     def live(self) -> list[Traced]:
-        """Return the traced data of this trace to which something still refers."""
+        """Return the traced data of this trace to which something still refers.
+
+        Traced data is a stand-in for an array, and records NumPy calls.
+        """
         return [x for x in [one() for one in self.made] if x is not None]
 
     def input(self, data: RawArray) -> Traced:
-        """Return ``data`` as traced data, and make it a new input of the program."""
+        """Make ``data`` a new input of the program, and return traced data that stands in for it.
+
+        Calls on traced data are recorded in the program.
+        """
         node = Node(INPUT, like=data)
         self.program.inputs.append(node)
         self.program.nodes.append(node)
         return self.traced(node, data)
 
     def constant(self, data: RawArray) -> Node:
-        """Return the constant node that holds this very ndarray; make the node at the first call.
+        """Return the constant of the program that holds this very ndarray; make it at the first call.
 
         The caller makes sure that nothing writes to the data as long as the program exists.
         """
@@ -126,10 +132,10 @@ class Trace:
         return self.new_constant(data, data) if known is None else known[1]
 
     def new_constant(self, data: RawArray, value: RawArray) -> Node:
-        """Add a constant with the value ``value``, and return its node.
+        """Add a constant with the value ``value`` to the program, and return its node.
 
-        Later calls of ``constant(data)`` return the same node.  ``value`` is ``data`` itself, or a copy
-        of it.
+        ``value`` is ``data`` itself, or a copy of it.  Later calls of ``constant(data)`` return the same
+        node.
         """
         node = Node(CONSTANT, like=data, value=value)
         if type(value) is not np.ndarray:
@@ -140,13 +146,16 @@ class Trace:
         return node
 
     def from_outside(self, data: np.ndarray[Any, Any]) -> Traced:
-        """Return a traced copy of a user's ndarray; replays check that the ndarray is unchanged."""
+        """Return a copy of a user's ndarray as traced data, whose NumPy calls are recorded.
+
+        Replays check that the ndarray is unchanged.
+        """
         node = self.constant(data.copy(order="K"))
         self.users_arrays.append((data, node.value))
         return self.traced(node, node.value)
 
     def memory(self, data: np.ndarray[Any, Any]) -> Node:
-        """Return a constant node for an ndarray that was not made by a traced call.
+        """Return a constant of the program for an ndarray that no recorded call has made.
 
         If code may write to the ndarray, each replay checks that it still equals a copy.  The node holds
         this copy if it has the strides of ``data``.  A copy of a broadcast, or of a slice with gaps, has
@@ -167,7 +176,10 @@ class Trace:
         return node
 
     def node_of(self, x: Any) -> Node:
-        """Return the node of traced data; for data of another trace or plain data, a constant."""
+        """Return the program's value (node) for traced data; for other data, a constant.
+
+        Traced data of another recording is treated like plain data.
+        """
         if isinstance(x, Traced):
             return x.node if x.trace is self else self.constant(traced_value(x))
         return self.memory(x)
@@ -176,16 +188,17 @@ class Trace:
     def spoil(self, why: str) -> None:
         """Refuse to replay the call, for the reason ``why``; only the first reason is kept.
 
-        The traced call goes on as usual, because its results are right in any case.
+        An example is a write that a program cannot repeat.  The traced call goes on as usual, because
+        its results are right in any case.
         """
         self.spoiled = self.spoiled or why
 
     def guard(self, kind: str, node: Node, expected: bytes | tuple[int, ...] | None) -> None:
         """Add a condition on the value of ``node``, which each replay checks.
 
-        kind, expected : the fields of ``Guard``.  Messages name the user's line that runs now.  On a
-            device, only "no NaN" is checked: for other conditions, each replay would have to wait for
-            the device.
+        kind : "value", "shape" or "no NaN".  Messages name the user's line that runs now.  On a device,
+            only "no NaN" is checked: for other conditions, each replay would have to wait for the
+            device.
         """
         if node.device and kind != "no NaN":
             self.spoil(f"{exit_line()} depends on values on {node.device}. Keep them Arrays")
@@ -202,7 +215,7 @@ class Trace:
 
     # --- calls that are added to the program ------------------------------------------------------
     def name_foreign(self, name: str) -> str:
-        """Return a unique op name for a call outside arraytape; store the user's line for it."""
+        """Return a unique op name for a call outside arraytape; store the user's line, for messages."""
         name = f"{FOREIGN}.{name}.{len(self.program.nodes)}"
         self.places[name] = user_line()
         return name
@@ -210,7 +223,7 @@ class Trace:
     def emit(
         self, op: str, call: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]
     ) -> Any:
-        """Call a function on the values of its arguments, and add the call to the program as a node.
+        """Call a function on the values of its arguments, and add the call to the program.
 
         op : the name of the function in the program.
         call : the function, which takes raw data.
@@ -244,16 +257,16 @@ class Trace:
         return traced
 
     def guard_shape(self, op: str, node: Node) -> None:
-        """Add a guard on the shape of a result that depends on values.
+        """Add a guard (a condition that replays check) on a shape that depends on values.
 
-        Add none on a device for calls outside arraytape.  They wait for the device, so that no graph is
-        captured and the guard is not needed.
+        An example is the shape of ``x[mask]``.  Add none on a device for calls outside arraytape.  They
+        wait for the device, so that no graph is captured and the guard is not needed.
         """
         if not (node.device and op.startswith(FOREIGN)):
             self.guard("shape", node, node.shape)
 
     def check_settings(self) -> None:
-        """Notice that the traced function has set np.errstate or warnings filters.
+        """Notice that the function, whose calls are recorded, has set np.errstate or warnings filters.
 
         ``emit`` calls this before it adds a call.  Replays of such a function run without NumPy's
         warnings (``quiet``).  If warnings are recorded or raise, the result may depend on them, so the
@@ -275,7 +288,7 @@ class Trace:
     def add_raising_call(
         self, op: str, call: Raises, args: tuple[Any, ...], keywords: Mapping[str, Any]
     ) -> None:
-        """Add a node for a call that raised an error, and a guard: each replay must raise it again.
+        """Add a call that raised an error to the program; each replay must raise the error, too.
 
         The function may catch the error, so the program has to contain the call.
         call : makes the call, and returns True if it raises the same error.
@@ -294,20 +307,21 @@ class Trace:
         keywords: Mapping[str, Any],
         values: tuple[Any, ...] | list[Any],
     ) -> Any:
-        """Add a call with several results: a node for the call, and an "item" node for each result.
+        """Add a call with several results to the program: one node for the call, one for each result.
 
-        values : the results.  Return them as traced data, in a container of the same type.
+        values : the results, which get nodes with the op "item".  Return them as traced data, in a
+            container of the same type.
         """
         whole = Node(op, call, args, keywords)
         parts = [self.add_item(whole, i, value) for i, value in enumerate(values)]
         return type(values)(*parts) if hasattr(values, "_fields") else type(values)(parts)
 
     def add_item(self, whole: Node, i: int, value: Any) -> Any:
-        """Return ``value``, result i of the call ``whole``, as traced data; add an "item" node for it.
+        """Add a node "item" for ``value``, result i of the call ``whole``; return it as traced data.
 
-        Before the first "item" node of a call, the node ``whole`` itself is added.  So a call whose
-        results are no data adds nothing: a value that is neither an array nor a NumPy scalar is returned
-        unchanged.
+        Traced data is a stand-in that records NumPy calls.  Before the first "item" node of a call, the
+        node ``whole`` itself is added.  So a call whose results are no data adds nothing: a value that
+        is neither an array nor a NumPy scalar is returned unchanged.
         """
         value = np.asarray(value) if isinstance(value, np.generic) else value
         if type(value) not in TRACED_TYPES:
@@ -326,10 +340,11 @@ class Trace:
 
     # --- arguments as nodes -----------------------------------------------------------------------
     def split_arguments(self, args: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...], list[Any]]:
-        """Return the arguments of a call as values, as nodes, and as a flat list of their ndarrays.
+        """Return the arguments of a call as values, as nodes of the program, and as a list of ndarrays.
 
-        Values have ndarrays in place of traced data.  With the nodes, ``emit`` describes the call in the
-        program.  With the ndarrays, it finds out whether the result is a view.
+        Values have ndarrays in place of traced data, which records NumPy calls.  With the nodes,
+        ``emit`` describes the call in the program.  With the ndarrays, it finds out whether the result
+        is a view.
         """
         values, nodes, data = [], [], []
         for x in args:
@@ -350,13 +365,13 @@ class Trace:
         return values, tuple(nodes), data
 
     def with_nodes(self, value: Any) -> Any:
-        """Return a nesting of arguments with nodes in place of data."""
+        """Return a nesting of arguments with nodes (values of the program) in place of data."""
         return mapped_leaves(value, self.node_of_leaf)
 
     def node_of_leaf(self, x: Any) -> Any:
-        """Return the node of an argument that is data; return other arguments as they are.
+        """Return the program's node for an argument that is data; return other arguments as they are.
 
-        A traced start or stop of a slice is read, so that a guard is added for it.
+        A traced start or stop of a slice is read, so that replays check it.
         """
         kind = type(x)
         if isinstance(x, Traced) or kind in TRACED_TYPES:
@@ -369,7 +384,8 @@ class Trace:
 class Raises:
     """A callable that calls a function, and returns True if this raises the given error again.
 
-    The program has a ``Raises`` in place of a call that raised in the traced call.
+    Each replay must raise the error, too.  The program has a ``Raises`` in place of a call that raised
+    in the traced call.
     call : the function, which takes NumPy data.
     error : the error of the traced call.  Its type and text are compared.
     """
@@ -390,8 +406,8 @@ class Raises:
 def exit_line() -> str:
     """Return the user's expression that reads a value now, with its line: ``float() at f.py:3``.
 
-    Messages about a guard contain it.  The line is the nearest running line outside arraytape, which may
-    belong to another library.
+    Messages about a guard (a condition on this value in replays) contain it.  The line is the nearest
+    running line outside arraytape, which may belong to another library.
     """
     frame: FrameType | None = sys._getframe(1)
     name = ""
@@ -404,7 +420,10 @@ def exit_line() -> str:
 
 
 def is_shaped(op: str) -> bool:
-    """Return True if the shapes of a call's results may depend on the values of its arguments."""
+    """Return True if the shapes of a call's results may depend on the values of its arguments.
+
+    Replays then check the shapes.
+    """
     return bool(facts_of(op).data_dependent_shape) or op in SHAPED or op.startswith(FOREIGN)
 
 
@@ -419,9 +438,9 @@ def call_on_ndarrays(
 ) -> Any:
     """Call a function on NumPy data; NumPy's warnings are reported at the user's line.
 
-    Functions of arraytape's NumPy namespace warn at their own lines.  They first run as copies that
-    raise in place of a warning, because that is fast.  Only after such an error is the call repeated
-    with the warning.
+    Functions of arraytape's NumPy namespace would warn at their own lines.  They first run as copies
+    that raise in place of a warning, because that is fast.  Only after such an error is the call
+    repeated with the warning.
     """
     ours = getattr(function, "__globals__", None) is vars(numpy_namespace)
     raw = raising_on_warnings(function) if ours else function
@@ -437,7 +456,7 @@ def call_on_ndarrays(
 def raising_on_warnings(function: Callable[..., Any]) -> Any:
     """Return a copy of a function in which NumPy raises TypeError in place of a warning.
 
-    The module ``raw_calls`` explains how.
+    The copy has its own globals, in which ``__warningregistry__`` is no dict.
     """
     return with_globals(function, NO_REGISTRY)
 
@@ -455,7 +474,7 @@ def arrays_in(value: Any) -> list[Any]:
 
 
 def shares_memory(value: Any, data: list[Any]) -> bool:
-    """Return True if a value may share memory with one of the arrays in ``data``.
+    """Return True if ``value``, a call's result, may share memory with one of its arguments ``data``.
 
     Two arrays without a base own their memory, so they share none, and no further check is needed.
     """

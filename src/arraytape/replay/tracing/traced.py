@@ -41,9 +41,9 @@ AS_IT_IS = frozenset((bool, complex, float, int, str, type(None), type(...), typ
 
 
 class Traced:
-    """Raw data that adds each call on it to a trace.
+    """A stand-in for an ndarray that records each NumPy call on it, for an ``xp.function``.
 
-    trace : the ``Trace``.
+    trace : the ``Trace``, the program under construction.
     node : the node of the program that computes the data.
     value : the data, an ndarray.
     base : the storage of the values: NumPy's, or that of a device in a subclass.
@@ -147,15 +147,18 @@ TRACED_TYPES: dict[type, type[Traced]] = {np.ndarray: Traced}
 
 # --- values of traced data ----------------------------------------------------------------------------
 def untraced(x: Any) -> Any:
-    """Return the value of traced data, or plain data itself; add no guard, and check no thread."""
+    """Return the value of traced data, or plain data itself; add no guard, and check no thread.
+
+    Traced data is a stand-in for an array, which records NumPy calls.
+    """
     return x.value if isinstance(x, Traced) else x
 
 
 def traced_value(x: Any) -> Any:
-    """Return the value of traced data, or plain data itself, to compute with it outside of the trace.
+    """Return the value of traced data (a stand-in that records calls), or plain data itself.
 
-    If the data belongs to an open trace of another thread, that trace misses the computation.  So its
-    call is not replayed.
+    The caller computes with it unrecorded.  If the data belongs to an open trace of another thread, that
+    trace misses the computation.  So its call is not replayed.
     """
     if not isinstance(x, Traced):
         return x
@@ -166,14 +169,17 @@ def traced_value(x: Any) -> Any:
 
 
 def traced_values(value: Any) -> Any:
-    """Return a nesting of arguments with ndarrays in place of traced data."""
+    """Return a nesting of arguments with ndarrays in place of traced data.
+
+    Traced data is a stand-in for an array, which records NumPy calls.
+    """
     return mapped_leaves(value, lambda x: plain_slice(x) if type(x) is slice else traced_value(x))
 
 
 def plain_slice(key: slice) -> slice:
     """Return a slice whose start, stop and step are ints or None.
 
-    A traced start, stop or step is read, so that a guard is added for it.
+    A traced start, stop or step is read, so that replays check it.
     """
     ends = key.start, key.stop, key.step
     if all(end is None or type(end) is int for end in ends):
@@ -184,7 +190,7 @@ def plain_slice(key: slice) -> slice:
 def guarded_value(x: RawArray | Traced) -> Any:
     """Return the value of x for code that is not traced, such as ``float(x)``.
 
-    If x is traced, a guard is added: a replay needs the same value.
+    If x is traced (its calls are recorded), a guard is added: a replay needs the same value.
     """
     if isinstance(x, Traced) and x.trace is ACTIVE.get():
         return x.trace.read_value(x)
@@ -192,7 +198,7 @@ def guarded_value(x: RawArray | Traced) -> Any:
 
 
 def is_plain_operand(x: Any) -> bool:
-    """Return True if traced data can compute with x: traced data, an ndarray or a number.
+    """Return True if traced data (which records calls) can compute with x: traced, ndarray or number.
 
     Return False for Arrays and for batched data, whose own operators must be called.
     """
@@ -208,7 +214,7 @@ def call_noted(
     device: Hashable | None = None,
     **keywords: Any,
 ) -> Any:
-    """Call a function on raw data, and add the call to the active trace, if there is one.
+    """Call a function on raw data, and add the call to the program under construction, if any.
 
     op : the name of the function in the program.
     """
@@ -230,7 +236,8 @@ def call_noted(
 def call_unseen(function: Callable[..., Any], *args: Any) -> Any:
     """Call a function without reports of the Python functions that it calls.
 
-    The function must use no Array and no state of the user's.
+    The function must use no Array and no state of the user's.  Such reports find the functions whose
+    state replays compare.
     """
     trace = ACTIVE.get()
     hook = None if trace is None else trace.hook
@@ -244,7 +251,10 @@ def call_unseen(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def noted_function(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a wrapper of ``function`` whose calls are added to the active trace under ``name``."""
+    """Return a wrapper of ``function`` that adds its calls to the program under construction.
+
+    name : the name of the call there.
+    """
     return functools.partial(call_noted, name, function)
 
 
@@ -261,10 +271,10 @@ METHODS = frozenset(
 def foreign_call(
     name: str, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]
 ) -> Any:
-    """Call a function outside arraytape, and add the call to the active trace, if there is one.
+    """Call a function outside arraytape, and add the call to the program under construction, if any.
 
-    In a trace, the function gets its arrays read-only, because no call of a program may write to its
-    arguments.
+    While a program is recorded, the function gets its arrays read-only, because no call of a program may
+    write to its arguments.
     """
     trace = ACTIVE.get()
     if trace is None:
@@ -273,14 +283,17 @@ def foreign_call(
 
 
 def method_call(name: str, x: Traced, *args: Any, **keywords: Any) -> Any:
-    """Call the ndarray method ``name`` on traced data; ``item`` and ``tolist`` read the value."""
+    """Call the ndarray method ``name`` on traced data; ``item`` and ``tolist`` read the value.
+
+    The call is recorded.  After a read, replays check that the value is unchanged.
+    """
     if name in ("item", "tolist"):
         return getattr(guarded_value(x), name)(*args, **keywords)
     return foreign_call(name, getattr(x.base.kind, name), (x, *args), keywords)
 
 
 def read_only_call(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that calls ``function`` with read-only arrays, and without an active trace.
+    """Return a function that calls ``function`` with read-only arrays, whose own calls are not recorded.
 
     ``function`` is code outside arraytape.  Its inner calls must not be added to the program, which
     contains the whole call.
@@ -309,7 +322,7 @@ UNARY = {"abs": "abs", "invert": "bitwise_invert", "neg": "negative", "pos": "po
 
 
 def binary_operator(short: str, op: str, reflected: bool) -> Callable[[Traced, Any], Any]:
-    """Return a special method of traced data that adds its call to the active trace.
+    """Return a special method of traced data, such as ``__add__``, that records its call.
 
     short : the operator's name in the module ``operator``, such as "add".
     op : the name of the call in the program.
@@ -329,9 +342,10 @@ def binary_operator(short: str, op: str, reflected: bool) -> Callable[[Traced, A
 
 
 def unary_operator(short: str, op: str) -> Callable[[Traced], Any]:
-    """Return an operator of traced data that adds a call of ``op`` to the program.
+    """Return a special method of traced data, such as ``__neg__``, that records its call.
 
     short : the operator's name in the module ``operator``.
+    op : the name of the call in the program.
     """
     function = getattr(operator, short)
     return lambda x: call_noted(op, function, x)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class DeviceNamespace(TracedNamespace):
-    """The raw functions of a device's storage, which add their calls to the trace.
+    """The raw functions of a device's storage, which add their calls to the program under construction.
 
     traced : the storage of the traced data.
     """
@@ -75,7 +75,7 @@ class DeviceNamespace(TracedNamespace):
 
 
 class DeviceStorage(TracedStorage):
-    """The storage of traced data whose values are on a device.
+    """The storage of traced data on a device; its functions record their calls.
 
     base : the storage of the values themselves, such as CuPy's.
     kind : the type of the traced data, a subclass of ``Traced``.
@@ -130,7 +130,7 @@ class DeviceStorage(TracedStorage):
     def asarray(
         self, value: Any, dtype: npt.DTypeLike | None, device: Hashable, copy: bool | None
     ) -> Any:
-        """Return ``value`` as traced data on the device, while a trace is active.
+        """Return ``value`` as traced data on the device, whose calls are recorded.
 
         Traced data of the host is copied to the device by a call of the program.  Other data becomes a
         constant on the device.
@@ -224,7 +224,10 @@ def added_on_device(storage: Storage, x: RawArray, key: Index, value: RawArray) 
 
 
 def device_state() -> Any:
-    """Return CuPy's error settings; calls that raise an error because of them cannot be in a graph."""
+    """Return CuPy's error settings; calls that raise an error because of them cannot be in a graph.
+
+    While a call is recorded, a change of the settings is noticed so.
+    """
     cupyx: Any = sys.modules["cupyx"]
     return cupyx.geterr()
 
@@ -232,9 +235,9 @@ def device_state() -> Any:
 def enter_device_data() -> None:
     """Register CuPy's arrays as data that traces follow, if CuPy was imported and has a device.
 
-    Raise Apart if the user's code captures a graph now: the host must not wait for values then, which a
-    trace does.  ``Function`` calls this before each search for a plan, because CuPy may be imported at
-    any time.
+    Raise Apart if the user's code captures a graph now: the host must not wait for values then, as a
+    recording does.  ``Function`` calls this before each search for a plan, because CuPy may be imported
+    at any time.
     """
     cupy: Any = sys.modules.get("cupy")
     kind = getattr(cupy, "ndarray", None) if "cupyx" in sys.modules else None
@@ -247,7 +250,7 @@ def enter_device_data() -> None:
         return
 
     class DeviceTraced(Traced):
-        """Traced data whose value is on a device."""
+        """Traced data whose value is on a device: a stand-in for an array that records calls."""
 
         __slots__ = ()
 

@@ -51,8 +51,9 @@ UPLOAD = "upload"  # the op of a copy from the host to a device
 
 
 class TracedNamespace:
-    """NumPy's namespace, or a submodule such as linalg, whose functions add their calls to the trace.
+    """NumPy's namespace, or a submodule such as linalg, whose functions record their calls.
 
+    The calls become the program that replays run.
     base : the namespace.
     prefix : the prefix of the names of calls, such as "linalg.".
     """
@@ -111,7 +112,7 @@ class TracedNamespace:
 
 
 class TracedStorage(Storage):
-    """The storage of traced data: it calls NumPy's functions and adds these calls to the trace."""
+    """The storage of traced data: it calls NumPy's functions, and records these calls."""
 
     name, kind, mixed = "traced", Traced, 1
     xp: Any = TracedNamespace(numpy_namespace)
@@ -172,10 +173,11 @@ class TracedStorage(Storage):
     def asarray(
         self, value: Any, dtype: npt.DTypeLike | None, device: Hashable, copy: bool | None
     ) -> Any:
-        """Return ``value`` as traced data or, without an active trace, as an ndarray.
+        """Return ``value`` as traced data, whose calls are recorded, or as an ndarray.
 
-        A user's ndarray becomes a constant, which replays compare with the ndarray.  With copy=False it
-        stays an ndarray.  Other data is copied to a constant.
+        The result is an ndarray if nothing is recorded now.  A user's ndarray becomes a constant, which
+        replays compare with the ndarray.  With copy=False it stays an ndarray.  Other data is copied to
+        a constant.
         """
         if type(value) is Traced:
             if dtype is None or value.dtype == dtype:
@@ -277,7 +279,7 @@ class TracedStorage(Storage):
 
 
 def moved_in_trace(data: Any, /, device: Hashable) -> Any:
-    """Return a copy of data on ``device``; a copy from the host to a device is added to the trace.
+    """Return a copy of data on ``device``; a copy from the host to a device is recorded.
 
     A copy from a device to the host reads the values, so that the call is not replayed.
     """
@@ -308,6 +310,7 @@ def contiguous(x: np.ndarray[Any, Any]) -> Any:
 def inverse_again(x: RawArray, singular: RawArray) -> Any:
     """Return the inverses of the matrices x, with a unit matrix for each singular one.
 
+    Derivatives that need an inverse, such as that of ``det``, call it.
     singular : a mask with one element for each matrix.
     """
     return standard.inverse_again(x, singular, numpy_namespace)
