@@ -9,7 +9,7 @@ from .._util.errors import user_line
 
 
 def no_numbers(kind: str, others: Mapping[Any, Any], names: Sequence[Any]) -> TypeError:
-    """Return the TypeError for a table with columns of text, dates or categories.
+    """Return the TypeError for a table that an Array cannot hold: it has columns of text or dates.
 
     kind : the class of the table, such as "DataFrame".  others : the dtypes of these columns, by name.
     names : the names of the columns of numbers.

@@ -49,7 +49,7 @@ ACCUMULATIONS: dict[str, Callable[..., Any]] = {"cumprod": np.cumprod, "cumsum":
 
 @register_extension_dtype
 class ArrayDtype(ExtensionDtype):  # type: ignore[misc]  # pandas declares no types
-    """The dtype of a column that holds an Array, such as ``arraytape[float64]``."""
+    """The dtype of a column of a pandas table that holds an Array, such as ``arraytape[float64]``."""
 
     _metadata = ("numpy_dtype",)
     _is_numeric = True
@@ -238,9 +238,10 @@ class ArrayColumn(ExtensionArray):  # type: ignore[misc]
 
     @classmethod
     def _from_factorized(cls, values: np.ndarray[Any, Any], original: ArrayColumn) -> ArrayColumn:
-        """Return a column of the numbers ``values``, taken from equal elements of ``original``.
+        """Return a column of the numbers ``values``, each of which is an element of ``original``.
 
-        So a tape follows the result, which pandas uses as group keys or categories.
+        Equal elements of ``original`` are selected, so that a tape follows the result, which pandas uses
+        as group keys or categories.
         """
         numbers = untracked_values(original)
         order = np.argsort(numbers, kind="stable")
@@ -273,8 +274,9 @@ class ArrayColumn(ExtensionArray):  # type: ignore[misc]
     def _groupby_op(self, *, how: str, ngroups: int, ids: Any, **options: Any) -> Any:
         """Compute "std" of each group of rows, or a cumulative sum or product within each group.
 
-        how : the name of the function.  ids : for each row, the number of its group, or a negative
-        number.  Raise NotImplementedError for other functions, which makes pandas call ``_reduce``.
+        how : the name of the function.  ngroups : the number of groups.  ids : for each row, the number
+        of its group, or a negative number.  Raise NotImplementedError for other functions, which makes
+        pandas call ``_reduce``.
         """
         if how in BY_GROUPS:
             raise NotImplementedError
@@ -297,9 +299,9 @@ def unwrap_column(value: Any) -> Any:
 
 
 def wrap_column(found: Any) -> Any:
-    """Return the result of an op on columns as pandas expects it.
+    """Return the result of an op on columns of Arrays as pandas expects it.
 
-    An Array of numbers becomes a column, an Array of booleans NumPy data.
+    found : the result.  An Array of numbers becomes a column, an Array of booleans NumPy data.
     """
     if not isinstance(found, Array) or not found.ndim:
         return found

@@ -28,7 +28,10 @@ def numbers_of(series: pd.Series) -> Any:
 
 
 def column_of(part: Any, series: pd.Series) -> Any:
-    """Return ``part`` as the data of a column that replaces ``series``; None if the shapes differ."""
+    """Return the data of a column that replaces ``series``, for example by its gradient.
+
+    part : the new numbers.  Return None if the shapes differ.
+    """
     if isinstance(part, Array | np.ndarray) and part.shape == series.shape:
         return ArrayColumn(part) if isinstance(part, Array) else part
     return None
@@ -49,7 +52,7 @@ def flatten_frame(table: pd.DataFrame) -> tuple[dict[Any, Any], pd.DataFrame]:
 def unflatten_frame(table: pd.DataFrame, parts: Mapping[Any, Any]) -> Any:
     """Return the table with other columns of numbers, for example with gradients in place of values.
 
-    parts : the columns by name.  Return ``dict(parts)`` if one of them has not the shape of a column.
+    parts : the columns by name.  Return ``dict(parts)`` if one of them has another shape than a column.
     """
     columns = columns_by_key(table)
     found = {name: column_of(part, columns[name]) for name, part in parts.items()}
@@ -70,9 +73,10 @@ def flatten_series(series: pd.Series) -> tuple[Sequence[Any], pd.Series]:
 
 
 def unflatten_series(series: pd.Series, parts: Sequence[Any]) -> Any:
-    """Return a Series like ``series`` with the data ``parts[0]``.
+    """Return a Series like ``series`` with other numbers, for example with its gradient.
 
-    Return ``parts[0]`` itself if it has another shape, and ``series`` if there is no part.
+    parts : a list with the numbers, or an empty one.  Return ``parts[0]`` itself if its shape is
+    another, and ``series`` if the list is empty.
     """
     if not parts:
         return series

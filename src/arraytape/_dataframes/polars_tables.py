@@ -56,7 +56,9 @@ def frame_as_array(table: pl.DataFrame) -> Any:
 
 
 def stream_of_columns(values: np.ndarray[Any, Any], schema: Any) -> Any:
-    """Return an Arrow stream of ``values``, as one column or, for two dimensions, as a table.
+    """Return an Arrow stream of ``values``, by which polars and other libraries read an Array.
+
+    One dimension becomes a column, two become a table.
 
     schema : the schema that the consumer requested, or None.
     """

@@ -63,10 +63,13 @@ STREAMS = {  # from a context manager of ``contextlib`` to the attribute of ``sy
 
 
 class Arguments(NamedTuple):
-    """The function and arguments of a call.
+    """The function and arguments of a call in the user's code, during the analysis of that code.
 
-    node : the expression of the call.  name : the called name: "f" for ``x.f(y)`` and ``f(y)``, or ""
-    for other expressions.  owner : the possible objects x.  functions : the objects that may be called.
+    A Value is the set of objects that an expression may evaluate to.
+
+    node : the syntax tree of the call.
+    name : the called name: "f" for ``x.f(y)`` and ``f(y)``, or "" for other expressions.
+    owner : the possible objects x.  functions : the objects that may be called.
     positional, keywords : the possible objects of each argument.
     """
 
@@ -84,7 +87,7 @@ class Arguments(NamedTuple):
 
     @property
     def carried(self) -> list[Value]:
-        """Return the values of the arguments that may be part of the result.
+        """Return the possible objects of the arguments that may be part of the call's result.
 
         Arguments that only select elements, such as indices and sort keys, are left out.
         """
@@ -101,8 +104,9 @@ class Arguments(NamedTuple):
 class Calls(Interpreter):
     """The interpreter of the user's code, with the methods that interpret calls.
 
-    ``given`` is the Arguments of a call, ``scope`` has the variables at the call, and ``spot`` is the
-    source location of the call.
+    It finds the objects that a call may return, and the converted values (as of ``float(x)``) in them.
+    In all methods ``call`` is the function and arguments of a call, ``scope`` has the variables at the
+    call, and ``spot`` is its source location.
 
     borders : the source locations of calls in which a library's function converted a value.
     databases : dict from SQL cursors to the connections that created them.
@@ -116,46 +120,51 @@ class Calls(Interpreter):
 
     def of_Call(self, node: ast.Call, scope: Scope) -> Value:
         for_effect = node is self.for_effect
-        given = self.call_arguments(node, scope)
+        call = self.call_arguments(node, scope)
         spot = spot_at(node, scope)
-        found, known = self.seen_to_run(given, spot, scope)
+        found, known = self.seen_to_run(call, spot, scope)
         if not known:
-            result = self.call_each(given.functions, given, spot, scope)
+            result = self.call_each(call.functions, call, spot, scope)
             known = result is not None
-            found |= self.unknown_function(given, scope) if result is None else result
+            found |= self.unknown_function(call, scope) if result is None else result
         if spot in self.leaving and (taint := self.leaves_here(spot, scope)):
-            if self.is_by_key(given) or self.only_steers(given):
+            if self.is_by_key(call) or self.only_steers(call):
                 return found
             found |= self.object_made(node, scope, taint, "left")
-            self.wrote_by_call(given, taint)
+            self.wrote_by_call(call, taint)
         if spot in self.borders and (taint := taint_of((found,))):
-            self.kept_by_library(given, taint, scope)
+            self.kept_by_library(call, taint, scope)
         if for_effect and not known:
-            self.wrote_for_effect(given, taint_of((found,)), scope)
+            self.wrote_for_effect(call, taint_of((found,)), scope)
         return found
 
-    def is_by_key(self, given: Arguments) -> bool:
+    def is_by_key(self, call: Arguments) -> bool:
         """Return True if a call such as ``sorted(xs, key=f)`` converts values only in the function f.
 
-        The results of f determine the order of the elements, and are no part of the call's result.
+        The results of f determine the order of the elements, and are no part of the call's result.  So a
+        conversion in f, as by ``float(x)``, takes no value into the result.
         """
-        if given.name not in ORDERED or "key" not in given.keywords:
+        if call.name not in ORDERED or "key" not in call.keywords:
             return False
-        ordered = NOTHING.union(*given.positional) or given.owner
+        ordered = NOTHING.union(*call.positional) or call.owner
         return bool(ordered) and all(thing.is_display or not thing.taint for thing in ordered)
 
     @staticmethod
-    def only_steers(given: Arguments) -> bool:
+    def only_steers(call: Arguments) -> bool:
         """Return True if converted values only select the result of a call, as in ``copysign(1.0, x)``.
 
-        The arguments that may be part of the result are all constants.
+        The arguments that may be part of the result are all constants, so the call takes no converted
+        value (such as ``float(x)``) into its result.
         """
-        steering = STEERING.get(given.name, ())
-        others = [value for i, value in enumerate(given.positional) if i not in steering]
-        return bool(steering) and not given.rest and all(value <= KNOWN for value in others)
+        steering = STEERING.get(call.name, ())
+        others = [value for i, value in enumerate(call.positional) if i not in steering]
+        return bool(steering) and not call.rest and all(value <= KNOWN for value in others)
 
     def call_arguments(self, node: ast.Call, scope: Scope) -> Arguments:
-        """Evaluate the function and the arguments of a call ``node``, and return them as Arguments."""
+        """Find the objects that may be the function and the arguments of a call, and return Arguments.
+
+        node : the syntax tree of the call.
+        """
         owner = NOTHING
         if isinstance(node.func, ast.Attribute):
             owner = self.evaluate(node.func.value, scope)
@@ -183,42 +192,46 @@ class Calls(Interpreter):
         return Arguments(node, name, owner, functions, positional, keywords, rest)
 
     def decorated(self, decorator: ast.expr, function: Value, scope: Scope) -> Value:
-        """Return the result of ``decorator(function)``; a library's decorator counts as the identity."""
+        """Return the objects that ``decorator(function)`` may be, for the analysis of the user's code.
+
+        A library's decorator counts as the identity.
+        """
         functions = self.evaluate(decorator, scope)
-        given = implicit_call(decorator, functions=functions, given=[function])
-        return self.call_each(functions, given, spot_at(decorator, scope), scope) or function
+        call = implicit_call(decorator, functions=functions, arguments=[function])
+        return self.call_each(functions, call, spot_at(decorator, scope), scope) or function
 
     # --- functions that run -----------------------------------------------------------------------
-    def seen_to_run(self, given: Arguments, spot: Spot, scope: Scope) -> tuple[Value, bool]:
-        """Interpret the functions that, by the noted call stacks, ran in the call at ``spot``.
+    def seen_to_run(self, call: Arguments, spot: Spot, scope: Scope) -> tuple[Value, bool]:
+        """Interpret the user's functions that ran in the call at the source location ``spot``.
 
-        Return the union of their results, and True if one of them is the called function itself, and not
-        a callback that a library called.
+        Call stacks, which were noted when values were converted, show which functions ran.  Return the
+        union of their results.  Return also True if one of them is the called function itself, and not a
+        callback that a library called.
         """
         found, known = NOTHING, False
         for code, place in self.callees.get(spot, {}).items():
             tree = tree_of_code(code)
             if tree is None or code.co_name in COMPREHENSIONS or isinstance(tree, ast.Module):
                 continue
-            direct = self.is_direct(given, code) and code.co_name not in ENTERED
+            direct = self.is_direct(call, code) and code.co_name not in ENTERED
             direct = direct and not self.is_called_back(spot)
-            me = self.self_of(given, code, scope)
+            me = self.self_of(call, code, scope)
             outer = self.scopes.get(tree)
             if outer is None:
                 outer = self.module(place.names, code.co_filename)
                 if code.co_freevars:
-                    self.know_free_names(tree, given)
+                    self.know_free_names(tree, call)
                 outer = self.scopes.get(tree, outer)
                 if code.co_freevars and tree not in self.scopes:
                     outer = Scope(code.co_filename, outer)
                     self.bind_free_names(outer, code)
-            handed = given if direct else self.callback_arguments(given)
-            if direct and code.co_name != "__call__" and (held := held_by(given.functions)):
+            handed = call if direct else self.callback_arguments(call)
+            if direct and code.co_name != "__call__" and (held := held_by(call.functions)):
                 # The called object is a functools.partial, which passes on its own arguments.
-                handed = all_to_each(given._replace(rest=given.rest | held))
+                handed = all_to_each(call._replace(rest=call.rest | held))
             result = self.inline(tree, outer, handed, me, spot, scope, code)
-            made = code.co_name in ("__init__", "__post_init__") and given.name != code.co_name
-            if not is_key(tree, given):
+            made = code.co_name in ("__init__", "__post_init__") and call.name != code.co_name
+            if not is_key(tree, call):
                 found |= me if made else result
             known = known or direct
         return found, known
@@ -226,105 +239,113 @@ class Calls(Interpreter):
     def run_by_operator(self, node: ast.expr, scope: Scope) -> Value:
         """Interpret the user's methods that ran for an operator, property or f-string.
 
-        node : the expression with the operator, property or f-string.  Return the union of the methods'
-        results.
+        For example, ``a + b`` runs ``__add__``.  Noted call stacks show which methods ran.  Return the
+        union of their results.
+
+        node : the expression with the operator, property or f-string.
         """
         values = NOTHING.union(*self.evaluate_each(subexpressions(node), scope))
         values |= self.elements_in(values)
-        given = implicit_call(node, owner=values, given=[values], rest=values)
-        return self.seen_to_run(given, spot_at(node, scope), scope)[0]
+        call = implicit_call(node, owner=values, arguments=[values], rest=values)
+        return self.seen_to_run(call, spot_at(node, scope), scope)[0]
 
     def run_by_store(
         self, target: ast.Attribute, owners: Value, value: Value, scope: Scope
     ) -> None:
         spot = spot_at(target, scope)
         names = [code.co_name for code in self.callees[spot]]
-        given = [owners, value] if "__set__" in names else [value]
+        arguments = [owners, value] if "__set__" in names else [value]
         me = self.object_made(target, scope, kind="descriptor") if "__set__" in names else owners
-        self.seen_to_run(implicit_call(target, "__set__", me, given=given), spot, scope)
+        self.seen_to_run(implicit_call(target, "__set__", me, arguments=arguments), spot, scope)
 
-    def know_free_names(self, tree: ast.AST, given: Arguments) -> None:
-        """Note the scope in which a function that ran finds its free variables, in ``scopes[tree]``.
+    def know_free_names(self, tree: ast.AST, call: Arguments) -> None:
+        """Note in which scope a function finds the variables of enclosing functions.
 
-        Call stacks show only the code of a function.  Its scope is known if the function, whose syntax
-        tree is ``tree``, is one of the objects that the expression may call.
+        The scope is noted in ``scopes[tree]``.  Call stacks show only the code of a function.  Its scope
+        is known if the function is one of the objects that ``call`` may call.
+
+        tree : the function's syntax tree.
         """
-        for thing in given.functions:
+        for thing in call.functions:
             if thing.closure is not None and thing.closure[0] is tree:
                 self.scopes[tree] = thing.closure[1]
 
-    def callback_arguments(self, given: Arguments) -> Arguments:
-        """Return the Arguments with which a library function calls its callbacks.
+    def callback_arguments(self, call: Arguments) -> Arguments:
+        """Return the arguments that a callback gets from a library function, as f in ``map(f, xs)``.
 
-        given : the call of the library function, such as ``map(f, xs)``.  ``map``, ``filter`` and
-        ``reduce`` pass elements of their arguments to f.  Other functions may pass any argument, or a
-        part of one.
+        call : the call of the library function.  ``map``, ``filter`` and ``reduce`` pass elements of
+        their arguments to f.  Other functions may pass any argument, or an element or attribute of it.
         """
-        name, sources = given.name, given.positional[1:]
+        name, sources = call.name, call.positional[1:]
         if name in ("map", "filter") and sources:
-            return given._replace(positional=[self.elements_in(s) for s in sources], keywords={})
+            return call._replace(positional=[self.elements_in(s) for s in sources], keywords={})
         if name == "reduce" and sources:
             elements = self.elements_in(sources[0])
             first = NOTHING.union(elements, *sources[1:])
-            return given._replace(positional=[first, elements], keywords={})
-        return all_to_each(given)
+            return call._replace(positional=[first, elements], keywords={})
+        return all_to_each(call)
 
     @staticmethod
-    def is_direct(given: Arguments, code: CodeType) -> bool:
-        """Return True if ``code`` is the function that the expression calls, False if it is a callback.
+    def is_direct(call: Arguments, code: CodeType) -> bool:
+        """Return True if ``code`` belongs to the called function itself, False if to a callback of it.
 
-        For example, ``map(f, xs)`` calls back f.  Compiled functions such as ``map`` have no frames, so
-        the answer is a guess by names.
+        In ``map(f, xs)``, for example, f is a callback.  Compiled functions such as ``map`` have no
+        frames, so the answer is a guess by names.
         """
-        if code.co_name in (given.name, "__init__", "__call__", "wrapper", "wrapped", "inner"):
+        if code.co_name in (call.name, "__init__", "__call__", "wrapper", "wrapped", "inner"):
             return True
         builtin = any(
             isinstance(thing.actual, BuiltinFunctionType)
             or (isinstance(thing.actual, type) and thing.actual.__module__ in BUILT_IN)
-            for thing in given.functions
+            for thing in call.functions
         )
-        callbacks = any(t.closure is not None for value in given.all for t in value)
+        callbacks = any(t.closure is not None for value in call.all for t in value)
         return not builtin and not callbacks
 
     def is_called_back(self, spot: Spot) -> bool:
         """Return True if a library called the user's functions that ran in the call at ``spot``.
 
-        This is so only in OpaqueFlow, which overrides the method.
+        In this class the answer is always False.  Subclasses that skip the code of libraries override
+        the method.
         """
         return False
 
-    def self_of(self, given: Arguments, code: CodeType, scope: Scope) -> Value:
+    def self_of(self, call: Arguments, code: CodeType, scope: Scope) -> Value:
         """Return the objects that may be ``self`` or ``cls`` in a function that ran in a call.
 
-        code : the code of the function.
+        call : the call.  code : the code of the function, which need not be the called one: it may be an
+        ``__init__`` or a callback.
         """
-        if code.co_name in ("__init__", "__new__", "__post_init__") and code.co_name != given.name:
-            made = self.instance(given, scope)
+        if code.co_name in ("__init__", "__new__", "__post_init__") and code.co_name != call.name:
+            made = self.instance(call, scope)
             if code.co_name == "__post_init__":
                 for one in made:
-                    for function in given.functions:
-                        self.fill_fields(one, fields_of(function), given, is_tuple(function))
+                    for function in call.functions:
+                        self.fill_fields(one, fields_of(function), call, is_tuple(function))
             return made
         if not code.co_argcount or code.co_varnames[0] not in ("self", "cls"):
             return NOTHING
-        if code.co_name in ("__call__", given.name) and not is_module(given.owner):
-            me = given.functions if code.co_name == "__call__" else given.owner
-            return me or self.object_made(given.node, scope, kind="self")
-        return NOTHING.union(*given.all, given.owner) or given.functions
+        if code.co_name in ("__call__", call.name) and not is_module(call.owner):
+            me = call.functions if code.co_name == "__call__" else call.owner
+            return me or self.object_made(call.node, scope, kind="self")
+        return NOTHING.union(*call.all, call.owner) or call.functions
 
-    def instance(self, given: Arguments, scope: Scope) -> Value:
-        """Return a new object for the instance that a call of a class creates, without ``__init__``."""
-        made = self.object_made(given.node, scope, kind="instance")
+    def instance(self, call: Arguments, scope: Scope) -> Value:
+        """Return an object of the analysis for the instance that a call of a class creates.
+
+        ``__init__`` is not interpreted here.
+        """
+        made = self.object_made(call.node, scope, kind="instance")
         for thing in made:
-            thing.is_whole = all(map(is_plain_class, given.functions))
-            for function in given.functions:
+            thing.is_whole = all(map(is_plain_class, call.functions))
+            for function in call.functions:
                 if isinstance(function.actual, type):
                     thing.of = function.actual
                 elif function.closure is not None:
                     self.add_field(thing, "<class>", frozenset((function,)))
         return made
 
-    def call_of(self, thing: Thing, given: Arguments, spot: Spot, scope: Scope) -> Value | None:
+    def call_of(self, thing: Thing, call: Arguments, spot: Spot, scope: Scope) -> Value | None:
         """Interpret a call of ``thing``, a function, class or instance; return the possible results.
 
         Return None if the user did not define ``thing``, so that it cannot be interpreted.
@@ -334,52 +355,55 @@ class Calls(Interpreter):
         if thing.closure is not None:
             tree, outer = thing.closure
             if isinstance(tree, ast.ClassDef):
-                return self.construct(thing, given, spot, scope)
+                return self.construct(thing, call, spot, scope)
             if thing.actual is not None and is_installed(outer.file):
                 return None
-            return self.inline(tree, outer, given, thing.me, spot, scope)
+            return self.inline(tree, outer, call, thing.me, spot, scope)
         if isinstance(thing.actual, type):
             if thing.actual.__module__ in BUILT_IN or is_installed(file_of(thing.actual)):
                 return None
-            return self.construct(thing, given, spot, scope)
+            return self.construct(thing, call, spot, scope)
         if thing.actual is None and (thing.of is not None or "<class>" in thing.fields):
-            methods = self.inherited(thing, "__call__", given.node, scope)
-            return self.call_each(methods, given, spot, scope)
+            methods = self.inherited(thing, "__call__", call.node, scope)
+            return self.call_each(methods, call, spot, scope)
         return None
 
     def call_each(
-        self, functions: Value, given: Arguments, spot: Spot, scope: Scope
+        self, functions: Value, call: Arguments, spot: Spot, scope: Scope
     ) -> Value | None:
-        """Call each of ``functions`` that the user defined and return the union of their results.
+        """Interpret a call of each of ``functions`` that the user defined; return the possible results.
 
         Return None if no function is the user's.
         """
-        results = [self.call_of(function, given, spot, scope) for function in functions]
+        results = [self.call_of(function, call, spot, scope) for function in functions]
         known = [value for value in results if value is not None]
         return NOTHING.union(*known) if known else None
 
-    def construct(self, thing: Thing, given: Arguments, spot: Spot, scope: Scope) -> Value:
+    def construct(self, thing: Thing, call: Arguments, spot: Spot, scope: Scope) -> Value:
         """Interpret a call of a class of the user, and return the object for the instance.
 
         thing : the class, whose ``__init__`` is interpreted.
         """
-        made = self.instance(given, scope)
+        made = self.instance(call, scope)
         names = fields_of(thing)
         for one in made:
-            methods = self.inherited(one, "__init__", given.node, scope)
+            methods = self.inherited(one, "__init__", call.node, scope)
             for method in methods:
                 if method.closure is not None:
                     tree, outer = method.closure
-                    self.inline(tree, outer, given, made, spot, scope)
+                    self.inline(tree, outer, call, made, spot, scope)
             if not any(method.closure is not None for method in methods):
-                self.fill_fields(one, names, given, is_tuple(thing))
-                self.call_method(one, "__post_init__", [], given.node, scope)
+                self.fill_fields(one, names, call, is_tuple(thing))
+                self.call_method(one, "__post_init__", [], call.node, scope)
         return made
 
     def supers_of(self, value: Value) -> Value:
-        """Return the objects that ``super()`` returns in a method whose ``self`` is in ``value``.
+        """Return the objects that ``super()`` returns in a method, given those of ``self``.
 
-        They have the fields of ``self``, and the methods of the classes that follow the method's class.
+        They have the fields of ``self``, and the methods of the classes that follow the method's class
+        in the order in which Python searches bases.
+
+        value : the set of the objects that may be ``self``.
         """
         tree, found = self.running[-1], set()
         for thing in value:
@@ -407,27 +431,31 @@ class Calls(Interpreter):
             found += [base for base in one.fields.get("<bases>", NOTHING) if base not in found]
         return found
 
-    def fill_fields(self, thing: Thing, names: list[str], given: Arguments, numbered: bool) -> None:
-        """Assign the arguments of a class's call to attributes of ``thing``, the instance.
+    def fill_fields(self, thing: Thing, names: list[str], call: Arguments, numbered: bool) -> None:
+        """Assign, in the analysis, the arguments of a class's call to attributes of the new instance.
 
-        names : the fields of a dataclass or named tuple, in their order; empty for other classes.
+        This does what the ``__init__`` does that Python generates for dataclasses and named tuples.
+        thing : the instance.  names : the fields of a dataclass or named tuple, in their order; empty
+        for other classes.
         numbered : True for a named tuple, whose arguments are also its items 0, 1 and so on.
         """
-        for i, value in enumerate(given.positional):
+        for i, value in enumerate(call.positional):
             self.add_field(thing, f".{names[i]}" if i < len(names) else ANY, value)
             if numbered:
                 self.add_field(thing, i, value)
-        for name, value in given.keywords.items():
+        for name, value in call.keywords.items():
             self.add_field(thing, f".{name}", value)
-        for name in names[len(given.positional) :]:  # fields that keep their default
-            if name not in given.keywords:
+        for name in names[len(call.positional) :]:  # fields that keep their default
+            if name not in call.keywords:
                 self.add_field(thing, f".{name}", frozenset((self.thing("default", thing, name),)))
-        self.add_field(thing, ANY, given.rest)
+        self.add_field(thing, ANY, call.rest)
 
     def inherited(self, thing: Thing, name: str, node: ast.AST, scope: Scope) -> Value:
-        """Return what the class of ``thing`` gives for the attribute ``name``.
+        """Return the objects that ``thing.name`` may be if the class of the instance defines it.
 
-        That is a bound method, or the value of a property.
+        They are bound methods, or the values of a property.
+
+        node : the expression ``thing.name``.  scope : the variables at it.
         """
         found: set[Thing] = set()
         for one in thing.fields.get("<class>", NOTHING) if not thing.bases else thing.bases:
@@ -455,7 +483,8 @@ class Calls(Interpreter):
         """Interpret the read of an attribute whose class holds a descriptor; return the result.
 
         member : the descriptor.  thing : the object.  Python calls ``member.__get__(thing)``.  A
-        descriptor of a library returns a new object with the taint of ``thing``.
+        descriptor of a library returns a new object that may contain the converted values (such as
+        ``float(x)``) in ``thing``.
         """
         getter = getattr(member, "func", None)
         if isinstance(getter, FunctionType):
@@ -469,7 +498,7 @@ class Calls(Interpreter):
         return self.object_made(node, scope, taint, "got") if taint else NOTHING
 
     def call_method(
-        self, thing: Thing, name: str, given: list[Value], node: ast.AST, scope: Scope
+        self, thing: Thing, name: str, arguments: list[Value], node: ast.AST, scope: Scope
     ) -> Value | None:
         if not self.is_users(thing):
             return None
@@ -481,11 +510,14 @@ class Calls(Interpreter):
             )
         else:
             methods = self.inherited(thing, name, node, scope)
-        arguments = implicit_call(node, name, frozenset((thing,)), methods, given)
-        return self.call_each(methods, arguments, spot_at(node, scope), scope)
+        call = implicit_call(node, name, frozenset((thing,)), methods, arguments)
+        return self.call_each(methods, call, spot_at(node, scope), scope)
 
     def of_class(self, thing: Thing, name: str) -> Value:
-        """Return the attribute ``name`` of the class ``thing`` or its bases, from the analysed code."""
+        """Return the objects that the attribute ``name`` of a class may be, from the analysed code.
+
+        thing : the class, whose bases are searched, too.
+        """
         found = thing.fields.get(f".{name}", NOTHING)
         if found:
             return found
@@ -499,9 +531,10 @@ class Calls(Interpreter):
         return found
 
     def bound_to(self, thing: Thing, me: Thing) -> Thing:
-        """Return ``thing``, an attribute of a class, as the instance ``me`` sees it.
+        """Return an attribute of a class as ``x.attribute`` gives it for an instance x.
 
         A function becomes a bound method.  Static methods, classes and data are returned unchanged.
+        thing : the attribute in the class.  me : the instance.
         """
         closure = thing.closure
         if closure is None or isinstance(closure[0], ast.ClassDef) or isinstance(me.actual, type):
@@ -512,9 +545,10 @@ class Calls(Interpreter):
         return self.with_self(thing, me)
 
     def with_self(self, function: Thing, me: Thing) -> Thing:
-        """Return ``function`` as a method whose ``self`` or ``cls`` is ``me``.
+        """Return the function as a bound method, whose ``self`` or ``cls`` is ``me``.
 
-        Return ``function`` unchanged if it has no ``closure``: the user's code does not define it.
+        A ``function`` that the user's code does not define is returned unchanged.  It has no ``closure``
+        (syntax tree and scope) to interpret.
         """
         if function.closure is None:
             return function
@@ -531,33 +565,39 @@ class Calls(Interpreter):
         return self.inline(tree, outer, implicit_call(node), me, spot, scope)
 
     def inline(
-        self, tree: ast.AST, outer: Scope, given: Arguments, me: Value, spot: Spot, scope: Scope,
+        self, tree: ast.AST, outer: Scope, call: Arguments, me: Value, spot: Spot, scope: Scope,
         code: CodeType | None = None,
     ) -> Value:  # fmt: skip
         """Interpret a function's body on the arguments of a call, and return its possible results.
 
-        tree : the function.  outer : the scope around it.  me : the possible ``self``.
+        tree : the function's syntax tree.  outer : the scope around the function.
+        me : the possible objects of ``self``.
         spot : the source location of the call.  scope : the scope of the caller.
-        Beyond DEPTH nested calls, or RECURSION calls of one function, the function is not entered.  Its
-        result then has the taint of all arguments.
+        code : the function's code object, if a noted call stack shows it.
+
+        The function is not entered below DEPTH nested calls, or RECURSION calls of itself.  Its result
+        may then contain the converted values (such as ``float(x)``) of all arguments.
         """
         if self.running.count(tree) > RECURSION or len(self.running) >= DEPTH:
-            return self.object_made(given.node, scope, taint_of([*given.all, me]))
+            return self.object_made(call.node, scope, taint_of([*call.all, me]))
         file = code.co_filename if code is not None else outer.file
         calls = (*scope.calls, spot)
         inner = Scope(file, outer, self.paths.setdefault(calls, calls))
-        self.bind_parameters(tree, inner, given, me)
+        self.bind_parameters(tree, inner, call, me)
         self.running.append(tree)
         try:
             return self.body(tree, inner)
         finally:
             self.running.pop()
 
-    def bind_parameters(self, function: Any, scope: Scope, given: Arguments, me: Value) -> None:
-        """Bind the parameters of a function to the arguments of a call, or to their defaults."""
+    def bind_parameters(self, function: Any, scope: Scope, call: Arguments, me: Value) -> None:
+        """Bind, in the analysis, a function's parameters to a call's arguments or to their defaults.
+
+        function : the syntax tree.  scope : the new scope of the function.  me : the possible ``self``.
+        """
         parameters = function.args
         names = [*parameters.posonlyargs, *parameters.args]
-        values = ([me] if me else []) + given.positional
+        values = ([me] if me else []) + call.positional
         defaults = [*[None] * (len(names) - len(parameters.defaults)), *parameters.defaults]
         keyword_only = zip(parameters.kwonlyargs, parameters.kw_defaults, strict=True)
         for i, (parameter, default) in enumerate(
@@ -566,246 +606,255 @@ class Calls(Interpreter):
             name = parameter.arg
             if i < len(values) and i < len(names):
                 value = values[i]
-            elif name in given.keywords:
-                value = given.keywords[name]
+            elif name in call.keywords:
+                value = call.keywords[name]
             else:
-                value = given.rest
+                value = call.rest
                 if default is not None and scope.parent is not None:
                     value |= self.evaluate(default, scope.parent)
             scope.names[name] = value or self.object_made(parameter, scope)
         if parameters.vararg is not None:
-            self.gather(scope, parameters.vararg, dict(enumerate(values[len(names) :])), given)
+            self.gather(scope, parameters.vararg, dict(enumerate(values[len(names) :])), call)
         if parameters.kwarg is not None:
             taken = {parameter.arg for parameter in (*names, *parameters.kwonlyargs)}
-            more = {f"={k}": v for k, v in given.keywords.items() if k not in taken}
-            self.gather(scope, parameters.kwarg, more, given)
+            more = {f"={k}": v for k, v in call.keywords.items() if k not in taken}
+            self.gather(scope, parameters.kwarg, more, call)
 
     def gather(
-        self, scope: Scope, parameter: ast.arg, values: dict[Any, Value], given: Arguments
+        self, scope: Scope, parameter: ast.arg, values: dict[Any, Value], call: Arguments
     ) -> None:
-        """Bind the parameter ``*args`` or ``**kwargs`` to a new tuple or dict of ``values``.
+        """Bind, in the analysis, a parameter ``*args`` or ``**kwargs`` to a new tuple or dict.
 
-        scope : the scope of the called function.  given : the call, for elements at unknown positions.
+        values : dict from indices or names to the possible objects of the arguments that it collects.
+        scope : the scope of the called function.  call : its ``rest`` are elements at unknown positions.
         """
         made = self.object_made(parameter, scope)
         for thing in made:
             for key, value in values.items():
                 self.add_field(thing, key, value)
-            if given.rest:
-                self.add_field(thing, ANY, given.rest)
+            if call.rest:
+                self.add_field(thing, ANY, call.rest)
         scope.names[parameter.arg] = made
 
     # --- functions that do not run ----------------------------------------------------------------
-    def unknown_function(self, given: Arguments, scope: Scope) -> Value:
+    def unknown_function(self, call: Arguments, scope: Scope) -> Value:
         """Return the possible results of a call whose function is not interpreted.
 
-        The function's name selects a rule.  A function without a rule may return anything that is
-        computed from its arguments (``of_all``).
+        The function's name selects a rule for the result.  Without a rule the result may contain
+        anything that can be computed from the arguments.
         """
-        if given.name in OUTPUTS:
-            self.taint_outputs(given, scope)
+        if call.name in OUTPUTS:
+            self.taint_outputs(call, scope)
         for known in (self.of_listener, self.of_name, self.progress, self.moved_elements):
-            found = known(given, scope)
+            found = known(call, scope)
             if found is not None:
                 return found
-        return self.of_all(given, scope)
+        return self.of_all(call, scope)
 
-    def of_name(self, given: Arguments, scope: Scope) -> Value | None:
-        """Return the result of a call whose function is in STEPS or BY_NAME; None for other functions.
+    def of_name(self, call: Arguments, scope: Scope) -> Value | None:
+        """Return the result of a call whose function has a rule for its name; None for other functions.
 
-        Functions in STEPS have the derivative 0, so that no part of a gradient is lost in them.  Their
-        results have no taint.  BY_NAME has methods that interpret one function each.
+        There are two tables.  STEPS has functions with the derivative 0, such as ``floor``.  Their
+        results count as free of converted values (such as ``float(x)``), because no part of a gradient
+        is lost in them.  BY_NAME has the method that interprets each other function.
         """
-        if given.name in STEPS and self.is_step(given):
-            return self.object_made(given.node, scope)
-        method = BY_NAME.get(given.name)
-        found: Value | None = getattr(self, method)(given, scope) if method is not None else None
+        if call.name in STEPS and self.is_step(call):
+            return self.object_made(call.node, scope)
+        method = BY_NAME.get(call.name)
+        found: Value | None = getattr(self, method)(call, scope) if method is not None else None
         return found
 
-    def of_globals(self, given: Arguments, scope: Scope) -> Value | None:
-        return None if given.is_method else self.names_in_scope(scope, given.name == "globals")
+    def of_globals(self, call: Arguments, scope: Scope) -> Value | None:
+        return None if call.is_method else self.names_in_scope(scope, call.name == "globals")
 
-    def of_eval(self, given: Arguments, scope: Scope) -> Value | None:
-        """Return the result of ``eval`` or ``exec``, whose code may read all variables of the scope."""
-        if given.is_method:
+    def of_eval(self, call: Arguments, scope: Scope) -> Value | None:
+        """Return the possible results of ``eval`` or ``exec``, which are not interpreted.
+
+        Their code may read all variables of the scope.
+        """
+        if call.is_method:
             return None
         variables = NOTHING.union(*scope.names.values())
-        taint = taint_of([*given.all, variables])
-        for thing in NOTHING.union(*given.positional[1:]):
+        taint = taint_of([*call.all, variables])
+        for thing in NOTHING.union(*call.positional[1:]):
             self.mark(thing, taint)
-        return self.of_all(given, scope, variables)
+        return self.of_all(call, scope, variables)
 
-    def of_replace(self, given: Arguments, scope: Scope) -> Value | None:
-        """Return the result of ``replace``: a copy of a dataclass or named tuple with other attributes.
+    def of_replace(self, call: Arguments, scope: Scope) -> Value | None:
+        """Return the object for the result of ``replace(x, name=value)`` in the analysed code.
+
+        It is a copy of a dataclass or named tuple with other attributes.
 
         Return None for calls without keywords, such as ``str.replace``.
         """
-        if not given.keywords:
+        if not call.keywords:
             return None
-        made = self.replaced_copy(given, scope)
-        return self.of_all(given, scope, made) | made
+        made = self.replaced_copy(call, scope)
+        return self.of_all(call, scope, made) | made
 
-    def of_super(self, given: Arguments, scope: Scope) -> Value | None:
-        return None if given.all[0] else self.supers_of(scope.lookup("self") or NOTHING)
+    def of_super(self, call: Arguments, scope: Scope) -> Value | None:
+        return None if call.all[0] else self.supers_of(scope.lookup("self") or NOTHING)
 
-    def of_setattr(self, given: Arguments, scope: Scope) -> Value | None:
+    def of_setattr(self, call: Arguments, scope: Scope) -> Value | None:
         """Interpret ``setattr(x, name, value)``, or ``x.__setattr__(name, value)``."""
-        if len(given.positional) < 2:
+        if len(call.positional) < 2:
             return None
-        *owner, _, value = given.positional
-        key = constant_key(given.node.args[len(owner)])
+        *owner, _, value = call.positional
+        key = constant_key(call.node.args[len(owner)])
         attribute = key[1:] if type(key) is str and key != ANY else ANY
-        self.store(owner[0] if owner else given.owner, attribute, value, given.node, scope)
+        self.store(owner[0] if owner else call.owner, attribute, value, call.node, scope)
         return KNOWN
 
-    def moved_elements(self, given: Arguments, scope: Scope) -> Value | None:
-        """Interpret a call that reads or stores elements of a container, and return its result.
+    def moved_elements(self, call: Arguments, scope: Scope) -> Value | None:
+        """Interpret a call such as ``xs.pop()`` or ``d.update(e)``, which reads or stores elements.
 
-        Return None for other functions.
+        Return the objects that it may return, or None for any other called function.
         """
-        name, node, method, carried = given.name, given.node, given.is_method, given.carried
-        if leads_outside(given.functions, name):  # ``shutil.copy`` is not the ``copy`` in SAME
+        name, node, method, carried = call.name, call.node, call.is_method, call.carried
+        if leads_outside(call.functions, name):  # ``shutil.copy`` is not the ``copy`` in SAME
             return None
         if method and name in ("execute", "executemany", "cursor"):
-            rows = self.of_database(given, scope)
+            rows = self.of_database(call, scope)
             if rows is not None:
                 return rows
         if name in ADDS and method:
-            self.add_to(given)
+            self.add_to(call)
         if name in ELEMENT or name in ELEMENTS:
-            owners = given.owner if method else NOTHING.union(*carried)
+            owners = call.owner if method else NOTHING.union(*carried)
             more = NOTHING.union(*carried) if name != "values" else NOTHING
             return self.elements_in(owners) | more
         if name in DICTS:
-            return self.views_of(NOTHING.union(given.owner if method else NOTHING, *carried))
+            return self.views_of(NOTHING.union(call.owner if method else NOTHING, *carried))
         if name in SAME and not (method and carried[0]):
-            return self.same_as(given, carried, scope)
+            return self.same_as(call, carried, scope)
         if method:
             if name != "items":
                 return None
-            keys = [thing.fields.get(KEYS, NOTHING) for thing in given.owner]
-            parts = [KNOWN.union(*keys), self.elements_in(given.owner)]
+            keys = [thing.fields.get(KEYS, NOTHING) for thing in call.owner]
+            parts = [KNOWN.union(*keys), self.elements_in(call.owner)]
             return self.iterable_of_tuples(node, scope, parts)
         if name == "enumerate":
             return self.iterable_of_tuples(node, scope, [KNOWN, *map(self.elements_in, carried)])
         if name == "zip":
-            return self.zipped(given, scope)
+            return self.zipped(call, scope)
         if name in REORDERED:
             return self.container(node, scope, self.elements_in(NOTHING.union(*carried)))
-        if not given.positional:
+        if not call.positional:
             return None
         if name in ("map", "filter"):
-            return self.mapped_elements(given, scope)
+            return self.mapped_elements(call, scope)
         if name in HEAPS:
-            return self.of_heap(given)
-        return self.grouped(given, scope) if name == "groupby" and not given.rest else None
+            return self.of_heap(call)
+        return self.grouped(call, scope) if name == "groupby" and not call.rest else None
 
-    def zipped(self, given: Arguments, scope: Scope) -> Value:
-        """Return the object for the iterator of ``zip(a, b)`` or ``zip(*rows)``."""
-        parts = [self.elements_in(value) for value in given.positional]
-        made = self.iterable_of_tuples(given.node, scope, parts)
-        for thing in self.elements_in(made) if given.rest else NOTHING:
-            self.add_field(thing, ANY, self.elements_in(given.rest))
+    def zipped(self, call: Arguments, scope: Scope) -> Value:
+        """Return the analysis's object for the iterator of ``zip(a, b)`` or ``zip(*rows)``."""
+        parts = [self.elements_in(value) for value in call.positional]
+        made = self.iterable_of_tuples(call.node, scope, parts)
+        for thing in self.elements_in(made) if call.rest else NOTHING:
+            self.add_field(thing, ANY, self.elements_in(call.rest))
         return made
 
-    def of_all(self, given: Arguments, scope: Scope, more: Value = NOTHING) -> Value:
-        """Apply the general rule for functions that are not interpreted, and return the result.
+    def of_all(self, call: Arguments, scope: Scope, more: Value = NOTHING) -> Value:
+        """Return the possible results of a function that is not interpreted and has no rule of its own.
 
-        The result may contain the converted values of all arguments, of the objects ``more``, and of a
-        method's object.  The function may also write these values to arguments, files and generators.
+        By this general rule, the result may contain the converted values (such as ``float(x)``) of all
+        arguments, of the objects ``more``, and of a method's object.  The function may also write these
+        values to arguments, files and generators.
         """
-        carried, method = [*given.carried, more], given.is_method
-        owners = [given.owner] if method else []
-        results = self.call_back(carried, given, scope)
+        carried, method = [*call.carried, more], call.is_method
+        owners = [call.owner] if method else []
+        results = self.call_back(carried, call, scope)
         values = [frozenset(t for t in v if t.closure is None) for v in carried]
-        taint = taint_of([*values, *owners, given.functions, results])
+        taint = taint_of([*values, *owners, call.functions, results])
         into = taint_of(carried)
-        if into and method and given.name not in READS:
-            for thing in given.owner:
+        if into and method and call.name not in READS:
+            for thing in call.owner:
                 self.mark(thing, into)
         # An argument may be a bound method to call with the others: ``f(history.append, value)``.
         if into:
-            for thing in given.functions.union(*carried):
+            for thing in call.functions.union(*carried):
                 for owner in thing.fields.get("<of>", NOTHING):
                     self.mark(owner, into)
-        if given.name in ("send", "asend", "throw", "__next__"):
-            self.raised |= given.owner
-            for sent in NOTHING.union(*[t.fields.get(SENT, NOTHING) for t in given.owner]):
+        if call.name in ("send", "asend", "throw", "__next__"):
+            self.raised |= call.owner
+            for sent in NOTHING.union(*[t.fields.get(SENT, NOTHING) for t in call.owner]):
                 self.mark(sent, into)
         if into:
-            self.write_out(given, into)
-        if method and given.name in WRITES_ITSELF and (held := taint_of(owners)):
+            self.write_out(call, into)
+        if method and call.name in WRITES_ITSELF and (held := taint_of(owners)):
             for thing in NOTHING.union(*carried):
                 self.mark(thing, held)
-        outside = self.read_outside(given, carried, owners, into)
-        made = self.object_made(given.node, scope, taint | outside[0])
+        outside = self.read_outside(call, carried, owners, into)
+        made = self.object_made(call.node, scope, taint | outside[0])
         for thing in made if outside[1] is not None else NOTHING:
             thing.channel = (outside[1] or made) | (thing.channel or NOTHING)
         # The called function is not interpreted.  It may raise an exception that holds its arguments.
         if self.only_seen and taint:
             self.raised |= made
-        if given.name.startswith(MAKES_PARTS):
-            for thing in given.owner if method else NOTHING.union(*given.positional[:1]):
+        if call.name.startswith(MAKES_PARTS):
+            for thing in call.owner if method else NOTHING.union(*call.positional[:1]):
                 self.add_field(thing, "<part>", made)
-        spot = spot_at(given.node, scope)
-        if given.name in VIEWS and spot not in self.leaving:
-            for thing in given.owner if method else NOTHING.union(*carried):
+        spot = spot_at(call.node, scope)
+        if call.name in VIEWS and spot not in self.leaving:
+            for thing in call.owner if method else NOTHING.union(*carried):
                 self.add_field(thing, "<view>", made)
-        if given.name == "nditer":
+        if call.name == "nditer":
             return made | self.iterable_of_tuples(
-                given.node, scope, [self.item_of(carried[0], i) for i in range(NDITER)], "arrays"
+                call.node, scope, [self.item_of(carried[0], i) for i in range(NDITER)], "arrays"
             )
         return made
 
     def read_outside(
-        self, given: Arguments, carried: list[Value], owners: list[Value], into: int
+        self, call: Arguments, carried: list[Value], owners: list[Value], into: int
     ) -> tuple[int, Channel | None]:
-        """Interpret what a call may read from and write to a channel: a file, device or process.
+        """Interpret what a call may read from and write to a file, device or process (a "channel").
 
-        Return the bits of the converted values that the call may read, and the names of the channel.
-        The names are None if the call uses none. carried : the arguments.  owners : the object of a
-        method, in a list.  into : the taint of the arguments, which is added to a channel that the call
-        may write.
+        Return an int and names.  The int has a bit for each converted value (such as ``float(x)``) that
+        the call may read.  The names identify the channel; they are None if the call uses none.
+        carried : the arguments.  owners : the object of a method, in a list.  into : the bits of the
+        converted values in the arguments.  They are added to those of a channel that the call may write.
         """
         opened = [thing.channel for owner in owners for thing in owner if thing.channel is not None]
-        outside = leads_outside(given.functions, given.name) or bool(opened)
+        outside = leads_outside(call.functions, call.name) or bool(opened)
         names = names_of([*owners, *carried])
         if outside or texts_of(names):  # a text may be a file's name: ``numbers.tofile("a.bin")``
             parts = [t for part in (*owners, *carried) for t in part if t.channel is None]
             self.write_outside(names, taint_of([frozenset(parts)]))
-        if not outside or makes_path(given.functions):
+        if not outside or makes_path(call.functions):
             return 0, names if outside else None
-        known = [self.things.get(id(value)) for value in globals_of(given.functions)]
+        known = [self.things.get(id(value)) for value in globals_of(call.functions)]
         taint = self.channels.read(names) | taint_of([frozenset(x for x in known if x is not None)])
-        for thing in given.positional[0] if given.positional and into else NOTHING:
+        for thing in call.positional[0] if call.positional and into else NOTHING:
             if is_data(thing):  # the call may write to it: ``mock.patch.dict(os.environ, ...)``
                 self.mark(thing, into)
         return taint, names
 
-    def of_heap(self, given: Arguments) -> Value:
+    def of_heap(self, call: Arguments) -> Value:
         """Interpret a call of ``heapq`` or ``bisect`` that adds an element to a list.
 
-        Return the elements of the list, any of which the call may return.  A function that only adds
-        returns None, so return KNOWN, the object for all constants.
+        Return the elements of the list, any of which the call may return.  For a function that only
+        adds, and so returns None, return KNOWN (the object for all constants).
         """
-        heap, *values = given.positional
+        heap, *values = call.positional
         for thing in heap:
             for value in values[:1]:
                 self.add_field(thing, ANY, value)
-        return KNOWN if given.name in ("heappush", *INSERTS) else self.elements_in(heap)
+        return KNOWN if call.name in ("heappush", *INSERTS) else self.elements_in(heap)
 
-    def of_database(self, given: Arguments, scope: Scope) -> Value | None:
-        """Interpret the SQL statement of a call, and return the object that the call returns.
+    def of_database(self, call: Arguments, scope: Scope) -> Value | None:
+        """Interpret a call that executes an SQL statement, and return the object that the call returns.
 
-        The statement reads and writes the tables that it names.  A cursor shares the tables of its
-        connection.  Return None if ``tables_of`` cannot parse this statement or an earlier one.
+        A converted value (such as ``float(x)``) that was written to a table may come back when the table
+        is read.  A cursor shares the tables of its connection.  Return None if this statement or an
+        earlier one cannot be parsed.
         """
-        made = self.object_made(given.node, scope)
-        owners = [(thing, self.databases.get(thing, thing)) for thing in given.owner]
-        if given.name == "cursor":
+        made = self.object_made(call.node, scope)
+        owners = [(thing, self.databases.get(thing, thing)) for thing in call.owner]
+        if call.name == "cursor":
             self.databases |= {one: database for one in made for _, database in owners}
             return made
-        tables = tables_of(literal_text(given.node.args[0], scope) if given.node.args else None)
+        tables = tables_of(literal_text(call.node.args[0], scope) if call.node.args else None)
         if tables is None:
             for _, database in owners:
                 self.add_field(database, UNPARSED, KNOWN)
@@ -821,95 +870,104 @@ class Calls(Interpreter):
         for thing, database in owners:
             rows = NOTHING.union(*[database.fields.get(name, NOTHING) for name in read])
             for name in written:
-                self.add_field(database, name, KNOWN.union(rows, *given.all[1:]))
+                self.add_field(database, name, KNOWN.union(rows, *call.all[1:]))
             for one in made if thing is database else made | {thing}:
                 self.mark(one, database.taint)
                 self.add_field(one, ANY, rows)
         return made
 
-    def progress(self, given: Arguments, scope: Scope) -> Value | None:
-        """Return a progress bar of tqdm, which yields its argument's elements; None for other calls.
+    def progress(self, call: Arguments, scope: Scope) -> Value | None:
+        """Return the analysis's object for a progress bar of tqdm, or None for other calls.
 
-        The bar gets ``is_fixed``, so that values which it displays do not become its elements.
+        It yields the elements of its argument.
+
+        The bar also displays values, such as a loss.  They do not become its elements.
         """
-        if not given.positional or not any(map(is_progress, given.functions)):
+        if not call.positional or not any(map(is_progress, call.functions)):
             return None
-        made = self.object_made(given.node, scope, kind="progress")
+        made = self.object_made(call.node, scope, kind="progress")
         for thing in made:
             thing.is_fixed = False
-            self.add_field(thing, ANY, self.elements_in(given.positional[0]))
+            self.add_field(thing, ANY, self.elements_in(call.positional[0]))
             thing.is_fixed = True
         return made
 
-    def replaced_copy(self, given: Arguments, scope: Scope) -> Value:
-        """Return the result of ``replace(x, name=value)``: a copy of x with other attributes."""
-        made = self.object_made(given.node, scope, kind="replaced")
+    def replaced_copy(self, call: Arguments, scope: Scope) -> Value:
+        """Return the analysis's object for ``replace(x, name=value)``: x with other attributes."""
+        made = self.object_made(call.node, scope, kind="replaced")
         for thing in made:
-            for before in given.owner.union(*given.positional[:1]):
+            for before in call.owner.union(*call.positional[:1]):
                 for key, value in before.fields.items():
                     self.add_field(thing, key, value)
-            for name, value in given.keywords.items():
+            for name, value in call.keywords.items():
                 self.add_field(thing, f".{name}", value)
         return made
 
-    def taint_outputs(self, given: Arguments, scope: Scope) -> None:
-        """Note which streams and handlers got converted values by a call that prints, warns or logs."""
-        taint = taint_of(given.all)
+    def taint_outputs(self, call: Arguments, scope: Scope) -> None:
+        """Note which streams and log handlers got converted values when a call printed or logged.
+
+        A converted value, such as ``float(x)``, is untracked: no gradient passes through it.
+
+        The program may read them back from a stream, for example from a ``StringIO``.
+        """
+        taint = taint_of(call.all)
         if not taint:
             return
-        listening = given.keywords.get("file", NOTHING)
-        if given.name == "print":
-            listening |= self.attribute(self.existing_object(sys), "stdout", given.node, scope)
-        elif given.name in ("warn", "warn_explicit"):
-            listening |= self.attribute(self.existing_object(sys), "stderr", given.node, scope)
+        listening = call.keywords.get("file", NOTHING)
+        if call.name == "print":
+            listening |= self.attribute(self.existing_object(sys), "stdout", call.node, scope)
+        elif call.name in ("warn", "warn_explicit"):
+            listening |= self.attribute(self.existing_object(sys), "stderr", call.node, scope)
             listening |= frozenset((self.thing("warnings"),))
         else:
-            self.emit(given, taint, scope)
-            for handler in self.handlers(given.owner):
+            self.emit(call, taint, scope)
+            for handler in self.handlers(call.owner):
                 listening |= self.existing_object(getattr(handler, "stream", None))
                 for emit in self.existing_object(handler.emit):
-                    spot = spot_at(given.node, scope)
-                    self.call_of(emit, all_to_each(given), spot, scope)
+                    spot = spot_at(call.node, scope)
+                    self.call_of(emit, all_to_each(call), spot, scope)
         for thing in listening:
             self.mark(thing, taint)
 
-    def emit(self, given: Arguments, taint: int, scope: Scope) -> None:
+    def emit(self, call: Arguments, taint: int, scope: Scope) -> None:
         """Interpret the logging of a message by the handlers that the analysed code added to a logger.
 
-        taint : the bits of the converted values in the message.
+        taint : an int with a bit for each converted value (such as ``float(x)``) in the message.  The
+        handlers may keep them.
         """
-        added = [thing.fields.get("<handlers>", NOTHING) for thing in given.owner]
-        record = self.object_made(given.node, scope, taint, "record")
+        added = [thing.fields.get("<handlers>", NOTHING) for thing in call.owner]
+        record = self.object_made(call.node, scope, taint, "record")
         for handler in NOTHING.union(*added):
             self.mark(handler, taint)
-            self.call_method(handler, "emit", [record], given.node, scope)
+            self.call_method(handler, "emit", [record], call.node, scope)
 
-    def of_listener(self, given: Arguments, scope: Scope) -> Value | None:
+    def of_listener(self, call: Arguments, scope: Scope) -> Value | None:
         """Interpret a call that sets up where output goes, such as ``getLogger`` or ``redirect_stdout``.
 
-        Return the stream, logger or list of warnings.  Return None for other functions, and for
+        The program may read converted values (such as ``float(x)``) back from such an output.  Return
+        the object of the stream, logger or list of warnings.  Return None for other functions, and for
         ``addHandler``, whose handler is stored in the logger.
         """
-        name, node = given.name, given.node
-        if name in STREAMS and given.positional:
-            self.store(self.existing_object(sys), STREAMS[name], given.positional[0], node, scope)
-            return given.positional[0]
-        if name == "getLogger" and not given.is_method:
+        name, node = call.name, call.node
+        if name in STREAMS and call.positional:
+            self.store(self.existing_object(sys), STREAMS[name], call.positional[0], node, scope)
+            return call.positional[0]
+        if name == "getLogger" and not call.is_method:
             text = literal_text(node.args[0], scope) if node.args else "root"
             known = {**logging.root.manager.loggerDict, "root": logging.root}
             logger = known.get(text or "")
             return self.existing_object(logger) if isinstance(logger, logging.Logger) else None
-        if name == "addHandler" and given.is_method:
-            for thing in given.owner:
-                self.add_field(thing, "<handlers>", NOTHING.union(*given.positional))
+        if name == "addHandler" and call.is_method:
+            for thing in call.owner:
+                self.add_field(thing, "<handlers>", NOTHING.union(*call.positional))
         if name == "catch_warnings":
             return self.object_made(node, scope) | frozenset((self.thing("warnings"),))
         return None
 
     def handlers(self, owners: Value) -> list[logging.Handler]:
-        """Return the handlers that get the messages of the loggers in ``owners``, also of their parents.
+        """Return the handlers that get the messages of the given loggers, also those of their parents.
 
-        The module ``logging`` in ``owners`` stands for the root logger.
+        owners : the objects of the loggers.  The module ``logging`` stands for the root logger.
         """
         known = [x for x in [*self.actuals, logging] if self.things.get(id(x)) in owners]
         loggers = [logging.root if x is logging else x for x in known]
@@ -920,86 +978,91 @@ class Calls(Interpreter):
                 one = one.parent if one.propagate else None
         return [*dict.fromkeys(found)]
 
-    def call_back(self, carried: list[Value], given: Arguments, scope: Scope) -> Value:
-        """Interpret the user's functions among the arguments ``carried``, since a library may call them.
+    def call_back(self, carried: list[Value], call: Arguments, scope: Scope) -> Value:
+        """Interpret the user's functions among arguments of a library function, which may call them.
 
         Return the union of their results.
+        carried : the possible objects of each argument.
         """
-        spot = spot_at(given.node, scope)
+        spot = spot_at(call.node, scope)
         found = NOTHING
         for thing in {thing for value in carried for thing in value}:
             if thing.closure is not None and not isinstance(thing.closure[0], ast.ClassDef):
-                found |= self.call_of(thing, self.callback_arguments(given), spot, scope) or NOTHING
+                found |= self.call_of(thing, self.callback_arguments(call), spot, scope) or NOTHING
         return found
 
-    def write_out(self, given: Arguments, taint: int) -> None:
-        """Add ``taint`` to the arguments to which a library function writes, by its name.
+    def write_out(self, call: Arguments, taint: int) -> None:
+        """Note that a library function may have written converted values to its arguments.
 
-        They are ``out``, the first argument (names in WRITES), or all arguments (WRITES_ALL).
-        taint : the bits of the converted values that it may write.
+        The function's name tells which ones: ``out``, the first argument (names in WRITES), or all
+        arguments (WRITES_ALL).
+
+        taint : an int with a bit for each converted value (such as ``float(x)``) that it may write.
         """
-        targets = given.keywords.get("out", NOTHING)
-        if given.name in WRITES and given.positional:
-            targets |= given.positional[0]
-        if given.name in WRITES_ALL:
-            targets |= NOTHING.union(*given.all)
+        targets = call.keywords.get("out", NOTHING)
+        if call.name in WRITES and call.positional:
+            targets |= call.positional[0]
+        if call.name in WRITES_ALL:
+            targets |= NOTHING.union(*call.all)
         for thing in targets:
             self.mark(thing, taint)
 
-    def wrote_by_call(self, given: Arguments, taint: int) -> None:
+    def wrote_by_call(self, call: Arguments, taint: int) -> None:
         """Note that a call in which values were converted may have written them to its arguments.
 
-        These are a method's object, and arguments such as ``out``.  taint : the bits of the conversions.
-        """
-        if given.owner and not is_module(given.owner) and given.name not in READS:
-            for thing in given.owner:
-                self.mark(thing, taint)
-        self.write_out(given, taint)
+        The call may have written to a method's object, and to arguments such as ``out``.
 
-    def kept_by_library(self, given: Arguments, taint: int, scope: Scope) -> None:
+        taint : an int with a bit for each of these conversions (such as ``float(x)``).
+        """
+        if call.owner and not is_module(call.owner) and call.name not in READS:
+            for thing in call.owner:
+                self.mark(thing, taint)
+        self.write_out(call, taint)
+
+    def kept_by_library(self, call: Arguments, taint: int, scope: Scope) -> None:
         """Note where a library's function may have put the values that it converted.
 
         The function may write a value into its arguments, or pass it to callbacks of the user, which are
-        interpreted.  taint : the bits of the conversions.
+        interpreted.  taint : an int with a bit for each of these conversions (such as ``float(x)``).
         """
-        made = self.object_made(given.node, scope, taint, "kept")
-        for thing in given.owner.union(*given.all):
+        made = self.object_made(call.node, scope, taint, "kept")
+        for thing in call.owner.union(*call.all):
             self.mark(thing, taint)
-        handed = given._replace(rest=given.rest | made)
+        handed = call._replace(rest=call.rest | made)
         self.call_back(handed.all, handed, scope)
 
-    def wrote_for_effect(self, given: Arguments, taint: int, scope: Scope) -> None:
+    def wrote_for_effect(self, call: Arguments, taint: int, scope: Scope) -> None:
         """Note what a call may write to if its result is not used, as in ``shutil.copy(a, b)``.
 
         It may write to files or devices.  A function without Python source may also write to all
         arguments, if it is a builtin, has callbacks, or is called by a library.
-        taint : the bits of the converted values in the arguments.
+        taint : an int with a bit for each converted value (such as ``float(x)``) in the arguments.
         """
-        if leads_outside(given.functions, given.name):  # ``shutil.copy(a, b)``
-            self.write_outside(names_of(given.all), taint)
-        calls_back = any(t.closure is not None for value in given.all for t in value)
-        compiled = all(t.closure is None for t in given.functions)
-        builtin = given.functions and all(
-            isinstance(t.actual, BuiltinFunctionType) and given.name not in STEPS
-            for t in given.functions
+        if leads_outside(call.functions, call.name):  # ``shutil.copy(a, b)``
+            self.write_outside(names_of(call.all), taint)
+        calls_back = any(t.closure is not None for value in call.all for t in value)
+        compiled = all(t.closure is None for t in call.functions)
+        builtin = call.functions and all(
+            isinstance(t.actual, BuiltinFunctionType) and call.name not in STEPS
+            for t in call.functions
         )
         if compiled and (calls_back or builtin or is_installed(scope.file)):
-            for thing in NOTHING.union(*given.all):
+            for thing in NOTHING.union(*call.all):
                 self.mark(thing, taint)
 
-    def add_to(self, given: Arguments) -> None:
-        """Add the arguments of a call such as ``x.append(y)`` to the container ``x``."""
+    def add_to(self, call: Arguments) -> None:
+        """Add the arguments of a call such as ``x.append(y)`` to the possible elements of ``x``."""
         key = ANY
-        if given.name in ("put", "setdefault") and len(given.positional) > 1:
-            arguments = given.positional[1:]
-        elif given.name in ("extend", "extendleft", "update"):
-            arguments = [self.elements_in(value) for value in given.positional]
+        if call.name in ("put", "setdefault") and len(call.positional) > 1:
+            arguments = call.positional[1:]
+        elif call.name in ("extend", "extendleft", "update"):
+            arguments = [self.elements_in(value) for value in call.positional]
         else:
-            arguments = given.positional
-        for thing in given.owner:
+            arguments = call.positional
+        for thing in call.owner:
             for value in arguments:
                 self.add_field(thing, key, value)
-            for name, value in given.keywords.items():
+            for name, value in call.keywords.items():
                 self.add_field(thing, f"={name}", value)
 
     def iterable_of_tuples(
@@ -1007,7 +1070,9 @@ class Calls(Interpreter):
     ) -> Value:
         """Return the object for an iterable of tuples, such as ``zip`` or ``dict.items`` returns.
 
-        parts : the possible objects of item 0, 1 and so on of each tuple.
+        node : the syntax tree of the call.  parts : the possible objects of item 0, 1 and so on of each
+        tuple.
+        kind : a text that distinguishes several objects of one call.
         """
         element = self.object_made(node, scope, kind=f"{kind} element")
         for thing in element:
@@ -1015,69 +1080,71 @@ class Calls(Interpreter):
                 self.add_field(thing, i, part)
         return self.container(node, scope, element, kind)
 
-    def grouped(self, given: Arguments, scope: Scope) -> Value:
-        """Return the result of ``itertools.groupby``: an iterable of pairs (key, elements)."""
-        elements = self.elements_in(given.positional[0])
+    def grouped(self, call: Arguments, scope: Scope) -> Value:
+        """Return the analysis's object for ``itertools.groupby``: an iterable of (key, elements)."""
+        elements = self.elements_in(call.positional[0])
         keys = NOTHING
-        for function in given.keywords.get("key", NOTHING).union(*given.positional[1:2]):
-            inner = given._replace(name="", owner=NOTHING, positional=[elements], keywords={})
-            spot = spot_at(given.node, scope)
+        for function in call.keywords.get("key", NOTHING).union(*call.positional[1:2]):
+            inner = call._replace(name="", owner=NOTHING, positional=[elements], keywords={})
+            spot = spot_at(call.node, scope)
             found = self.call_of(function, inner, spot, scope)
             keys |= elements if found is None else found
-        return self.iterable_of_tuples(given.node, scope, [keys or elements, given.positional[0]])
+        return self.iterable_of_tuples(call.node, scope, [keys or elements, call.positional[0]])
 
-    def mapped_elements(self, given: Arguments, scope: Scope) -> Value:
-        """Interpret the function in ``map(f, xs)`` or ``filter(f, xs)``, and return the iterable."""
-        function, *sources = given.positional
+    def mapped_elements(self, call: Arguments, scope: Scope) -> Value:
+        """Interpret f for ``map(f, xs)`` or ``filter(f, xs)``, and return the iterable's object."""
+        function, *sources = call.positional
         elements = [self.elements_in(value) for value in sources]
-        if given.name == "filter":
+        if call.name == "filter":
             found: Value = NOTHING.union(*elements)
         else:
-            inner = given._replace(
+            inner = call._replace(
                 name="", owner=NOTHING, functions=function, positional=elements, keywords={}
             )
-            result = self.call_each(function, inner, spot_at(given.node, scope), scope)
+            result = self.call_each(function, inner, spot_at(call.node, scope), scope)
             found = self.unknown_function(inner, scope) if result is None else result
-        return self.container(given.node, scope, found)
+        return self.container(call.node, scope, found)
 
-    def is_step(self, given: Arguments) -> bool:
-        """Return True if the result of a call, whose function's name is in STEPS, has the derivative 0.
+    def is_step(self, call: Arguments) -> bool:
+        """Return True if the called function has the derivative 0, as ``np.sign`` has.
 
-        A user may have another function or method with a name such as ``sign``.  A method is taken for
-        NumPy's if its object is tainted itself, as an array is, or holds no tainted object.  A function
-        is taken for NumPy's if it holds no tainted object, unlike a ``functools.partial`` that holds
-        one.
+        The name of the called function is in STEPS, but a user may have another function of this name.
+        A method is taken for NumPy's if its object contains converted values (such as ``float(x)``)
+        itself, as an array does, or holds no object with such values.  A function is taken for NumPy's
+        if it holds no such object, unlike a ``functools.partial`` that holds one.
         """
-        node = given.node
+        node = call.node
         count = len(node.args) + len(node.keywords)
-        if given.name == "round":
-            return count <= 1 - given.is_method
-        if given.name == "type":
+        if call.name == "round":
+            return count <= 1 - call.is_method
+        if call.name == "type":
             return count == 1
-        if given.is_method:
-            return all(t.taint or not taint_of((frozenset((t,)),)) for t in given.owner)
-        return not taint_of((given.functions,))
+        if call.is_method:
+            return all(t.taint or not taint_of((frozenset((t,)),)) for t in call.owner)
+        return not taint_of((call.functions,))
 
-    def same_as(self, given: Arguments, carried: list[Value], scope: Scope) -> Value:
-        """Return the result of a function in SAME, such as ``list(x)``, ``copy(x)`` or ``dict(x, a=b)``.
+    def same_as(self, call: Arguments, carried: list[Value], scope: Scope) -> Value:
+        """Return the possible results of a call such as ``list(x)``, ``copy(x)`` or ``dict(x, a=b)``.
 
-        The analysis returns the arguments themselves, since a copy has the same elements, and a new
+        A copy has the same elements.  So return the objects of the arguments themselves, and a new
         object with the keyword arguments as items.
+
+        carried : the possible objects of each argument.
         """
-        made = self.object_made(given.node, scope)
+        made = self.object_made(call.node, scope)
         for thing in made:
-            for name, value in given.keywords.items():
+            for name, value in call.keywords.items():
                 if name != "key":
                     self.add_field(thing, f"={name}", value)
-        return made | NOTHING.union(*carried) | (given.owner if given.name == "copy" else NOTHING)
+        return made | NOTHING.union(*carried) | (call.owner if call.name == "copy" else NOTHING)
 
-    def of_getattr(self, given: Arguments, scope: Scope) -> Value | None:
-        if not given.positional:
+    def of_getattr(self, call: Arguments, scope: Scope) -> Value | None:
+        if not call.positional:
             return None
-        key = given.node.args[1] if len(given.node.args) > 1 else None
+        key = call.node.args[1] if len(call.node.args) > 1 else None
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
-            return self.attribute(given.positional[0], key.value, given.node, scope)
-        return NOTHING.union(*map(all_fields, given.positional[0]))
+            return self.attribute(call.positional[0], key.value, call.node, scope)
+        return NOTHING.union(*map(all_fields, call.positional[0]))
 
 
 BY_NAME = {  # from the names of functions to the methods of ``Calls`` that return their results
@@ -1101,15 +1168,16 @@ BUILT_IN = words("builtins collections functools itertools operator array _threa
 
 def implicit_call(
     node: ast.AST, name: str = "", owner: Value = NOTHING, functions: Value = NOTHING,
-    given: Iterable[Value] = (), rest: Value = NOTHING,
+    arguments: Iterable[Value] = (), rest: Value = NOTHING,
 ) -> Arguments:  # fmt: skip
-    """Return the Arguments of a call that Python makes implicitly, such as the call of ``__add__``.
+    """Return an Arguments object for a call that Python makes implicitly, such as that of ``__add__``.
 
-    node : the expression that makes the call.  given : the possible objects of each argument.  Others
-    are the fields of Arguments.
+    node : the expression that makes the call.  name : the called method.  owner : the objects it may
+    belong to.  functions : the objects that may be called.
+    arguments : the possible objects of each argument.  rest : the objects that any argument may be.
     """
-    call = ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [], []), node)
-    return Arguments(call, name, owner, functions, [*given], {}, rest)
+    tree = ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [], []), node)
+    return Arguments(tree, name, owner, functions, [*arguments], {}, rest)
 
 
 def is_module(value: Value) -> bool:
@@ -1150,7 +1218,7 @@ def unbound(member: Any) -> Any:
 
 
 def all_fields(thing: Thing) -> Value:
-    """Return the values of all attributes and items of an object."""
+    """Return the possible values of all attributes and items of an object in the analysis."""
     return NOTHING.union(*thing.fields.values())
 
 
@@ -1173,21 +1241,24 @@ def is_progress(thing: Thing) -> bool:
 
 
 def held_by(functions: Value) -> Value:
-    """Return the library callables that hold tainted objects, such as a ``functools.partial``."""
+    """Return the library callables that hold converted values, such as a ``functools.partial``.
+
+    A converted value, such as ``float(x)``, is untracked: no gradient passes through it.
+    """
     made = (thing for thing in functions if thing.closure is None)
     return frozenset(thing for thing in made if taint_of([frozenset((thing,))]))
 
 
-def is_key(tree: ast.AST, given: Arguments) -> bool:
+def is_key(tree: ast.AST, call: Arguments) -> bool:
     """Return True if the function with this ``tree`` is the argument ``key=`` of a sorting call."""
-    keys = given.keywords.get("key", NOTHING) if given.name in ORDERED else NOTHING
+    keys = call.keywords.get("key", NOTHING) if call.name in ORDERED else NOTHING
     return any(thing.closure is not None and thing.closure[0] is tree for thing in keys)
 
 
-def all_to_each(given: Arguments) -> Arguments:
-    """Return Arguments by which each parameter may get any argument of a call, or a part of one.
+def all_to_each(call: Arguments) -> Arguments:
+    """Return the arguments of a call such that each parameter may get any of them, or their elements.
 
     They serve callbacks, because it is not known with which arguments a library calls them.
     """
-    values = frozenset(t for v in (*given.all, given.owner) for t in v if t.closure is None)
-    return given._replace(positional=[], keywords={}, rest=values.union(*map(all_fields, values)))
+    values = frozenset(t for v in (*call.all, call.owner) for t in v if t.closure is None)
+    return call._replace(positional=[], keywords={}, rest=values.union(*map(all_fields, values)))

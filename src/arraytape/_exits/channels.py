@@ -18,23 +18,34 @@ MODE = re.compile(r"[rwaxbtU+]{1,3}")  # a mode of ``open`` such as "rb", which 
 
 
 class Channels:
-    """The values that were written to files, devices and processes.
+    """The converted values (as of ``float(x)``) that were written to files, devices and processes.
 
-    taints : dict from the names of a channel to the taint of what was written to it.  Taint is an int
-    with a bit for each conversion to untracked data whose value may be there.
+    taints : dict from the names of a file, device or process to an int.  The int has a bit for each
+    converted value that may be there.
     """
 
     def __init__(self) -> None:
         self.taints: dict[Channel, int] = {}
 
     def write(self, names: Channel, taint: int) -> bool:
-        """Add taint to the values written to the channel ``names``; return True if the taint is new."""
+        """Add converted values to those that were written to a file, device or process.
+
+        Return True if one of them is new there.
+
+        names : the texts and objects that identify the file, such as its path.  taint : an int with a
+        bit for each converted value (such as ``float(x)``).
+        """
         before = self.taints.get(names, 0)
         self.taints[names] = before | taint
         return bool(taint & ~before)
 
     def read(self, names: Channel) -> int:
-        """Return the taint of all values that may have been written to the channel ``names``."""
+        """Return an int with a bit for each converted value that may be in a file, device or process.
+
+        A converted value, such as ``float(x)``, is untracked: no gradient passes through it.
+
+        names : the texts and objects that identify the file, such as its path.
+        """
         found = 0
         for written, taint in self.taints.items():
             if is_same_channel(written, names):
@@ -43,17 +54,17 @@ class Channels:
 
 
 def is_same_channel(written: Channel, read: Channel) -> bool:
-    """Return True if the names of two channels, one written and one read, may mean the same channel.
+    """Return True if two sets of names may mean the same file, device or process (a "channel").
 
-    If both have texts, such as paths, they have to share a text.  Otherwise they have to share an
-    object.
+    written, read : the names where values were written, and where they are read.  If both have texts,
+    such as paths, they have to share a text.  Otherwise they have to share an object.
     """
     some, others = texts_of(written), texts_of(read)
     return not some.isdisjoint(others) if some and others else not written.isdisjoint(read)
 
 
 def texts_of(names: Channel) -> frozenset[str]:
-    """Return the strings in the name of a channel, without modes of ``open`` such as "rb"."""
+    """Return the strings, such as paths, that name a file, without modes of ``open`` such as "rb"."""
     return frozenset(name for name in names if type(name) is str and not MODE.fullmatch(name))
 
 
@@ -78,6 +89,8 @@ def names_of(values: Iterable[Value]) -> Channel:
 def leads_outside(functions: Value, name: str) -> bool:
     """Return True if one of ``functions`` may read or write files, devices or processes.
 
+    A converted value (such as ``float(x)``) may be written there and come back.
+
     name : the name by which the analysed code calls the function.
     """
     for thing in functions:
@@ -94,15 +107,18 @@ def leads_outside(functions: Value, name: str) -> bool:
 
 
 def makes_path(functions: Value) -> bool:
-    """Return True if all functions are from modules such as ``pathlib``, which only compose paths."""
+    """Return True if all functions are from modules such as ``pathlib``, which only compose paths.
+
+    A call of them neither reads nor writes a file.
+    """
     modules = [getattr(thing.actual, "__module__", None) for thing in functions]
     return bool(modules) and all(module in PATHS for module in modules)
 
 
 def globals_of(functions: Value) -> list[object]:
-    """Return the globals of the modules that define ``functions``, such as ``os.environ`` of ``os``.
+    """Return data that the functions' modules hold in their globals, such as ``os.environ``.
 
-    A function may read what the program stored in these globals.
+    A function may read what the program stored in them.
     """
     names = {getattr(thing.actual, "__module__", None) or "" for thing in functions if thing.actual}
     modules = [sys.modules[name] for name in names if name in sys.modules]

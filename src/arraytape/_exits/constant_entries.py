@@ -27,8 +27,11 @@ OPERATORS = "<arraytape"  # the beginning of the file name of a compiled op
 class Entry(NamedTuple):
     """A recorded op that got a constant after a conversion of a followed value to untracked data.
 
+    A converted value, such as ``float(x)``, is untracked: no gradient passes through it.
+
     stack : the call stack at the op.  op : the op's name.  places : the indices of the inputs that are
-    constants, because the recorder does not follow them.  inputs : the names of all inputs.
+    constants, because the recorder (a tape or an accumulator) does not follow them.  inputs : the names
+    of all inputs.
     """
 
     stack: Stack
@@ -38,7 +41,7 @@ class Entry(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """The numbers of one converted value, by which a later constant is recognized as its copy.
+    """The numbers of one converted value, such as ``float(x)``, which identify a later copy of it.
 
     numbers : the numbers with many decimals, which are hardly equal by chance.
     data : a weak reference to the raw data of the converted value.
@@ -49,12 +52,17 @@ class Seen(NamedTuple):
 
 
 class Journal:
-    """The untracked conversions ("exits") of one recorder, and the constants after them ("entries").
+    """The untracked conversions of one recorder (a tape or an accumulator), and later constants.
 
-    known : the value ids that the recorder follows.  frames : the ``id()`` of each Python frame that
-    entered the recorder's ``with`` block, at which stacks are cut.  seen : the numbers of the first
-    REMEMBERED exits.  entries : list of tuples (index of a record, Entry, True if the constant has a
-    number of a converted value).
+    A conversion such as ``float(x)`` takes a value off the tape.  A constant of a later op may be
+    computed from the value, and the gradient then lacks a part.
+
+    known : the value ids that the recorder follows.
+    frames : the ``id()`` of each Python frame that entered the recorder's ``with`` block, at which
+    stacks are cut.
+    seen : the numbers of the first REMEMBERED conversions.
+    entries : list of tuples (index of a record, Entry, True if the constant has a number of a converted
+    value).
     """
 
     def __init__(self, known: Container[int], frames: Container[int]) -> None:
@@ -65,7 +73,7 @@ class Journal:
     def note_exit(self, record: Sequence[Any]) -> None:
         """Keep some numbers of a value that was just converted, to recognize them in later constants.
 
-        record : the LEFT record that marks the conversion on the tape.
+        record : the record that marks the conversion (such as ``float(x)``) on the tape.
         """
         data = LeftRecord(*record).data()
         if data is not None and len(self.seen) < REMEMBERED:
@@ -74,7 +82,7 @@ class Journal:
                 self.seen.append(Seen(numbers, ref(data)))
 
     def note_constants(self, record: Record, index: int, depth: int) -> None:
-        """Add an Entry if the op of a new record got a constant: an unfollowed input, or a float.
+        """Note the op of a new record if it got a constant: an input that is not followed, or a float.
 
         Integer constants do not count, because an integer has no derivative.
 
@@ -97,17 +105,18 @@ class Journal:
         self.entries.append((index, Entry(stack, plan.name, places, names), came_back))
 
     def entered_inside(self, entries: Sequence[tuple[int, Entry, bool]], index: int) -> None:
-        """Add the ``entries`` that were noted while a user's function ran, whose call is one record.
+        """Add the constants that ops got within a user's function whose call is one record.
 
-        All of them get the ``index`` of that record.
+        entries : tuples as in ``self.entries``, from the inside of the function.
+        index : the number of the record, which all of them get.
         """
         self.entries += [(index, entry, came_back) for _, entry, came_back in entries]
 
     def has_converted_number(self, data: Any) -> bool:
         """Return True if a number in ``data``, a constant of an op, occurs in a converted value.
 
-        A constant that shares memory with the converted value does not count.  Neither does a result of
-        ``stop_gradient``, which the user means to be constant.
+        A constant that shares memory with the converted value (such as ``float(x)``) does not count.
+        Neither does a result of ``stop_gradient``, which the user means to be constant.
         """
         numbers = {*numbers_of(data)} if id(data) not in STOPPED else set()
         return any(
@@ -117,7 +126,12 @@ class Journal:
 
 
 def has_numbers(plan: Plan, record: Record) -> bool:
-    """Return True if a record keeps a float as the value of one of its op's parameters."""
+    """Return True if a record keeps a float as the value of one of its op's parameters.
+
+    Such a float is a constant, which may have been computed from a converted value (such as
+    ``float(x)``).
+    plan : the description of the op's inputs and parameters.
+    """
     return any(
         plan.keeps_value(name) and type(plan.kept_value(record, name)) is float
         for name in plan.op.parameters
@@ -125,10 +139,11 @@ def has_numbers(plan: Plan, record: Record) -> bool:
 
 
 def operands_of(plan: Plan | Structural, places: Sequence[int], depth: int) -> list[Any]:
-    """Return the raw data of an op's inputs at the indices ``places``, for a record just being made.
+    """Return the raw data (as of NumPy) of an op's inputs for a record that is just being made.
 
-    The data are local variables of the op's compiled function, ``depth`` frames above.  Return [] if
-    that frame is no compiled op.
+    plan : the description of the op's inputs.  places : the indices of the wanted inputs.  The data are
+    local variables of the op's compiled function, ``depth`` frames above.  Return [] if that frame is no
+    compiled op.
     """
     frame = sys._getframe(depth)
     if not isinstance(plan, Plan) or not frame.f_code.co_filename.startswith(OPERATORS):
@@ -142,13 +157,18 @@ def operands_of(plan: Plan | Structural, places: Sequence[int], depth: int) -> l
 
 
 def is_integral(data: Any) -> bool:
-    """Return True if ``data`` is a Python int, or an array of an integer or boolean dtype."""
+    """Return True if ``data`` is a Python int, or an array of an integer or boolean dtype.
+
+    An integer has no derivative, so that such a constant loses no part of a gradient.
+    """
     dtype = getattr(data, "dtype", None)
     return isinstance(data, int) if dtype is None else getattr(dtype, "kind", "f") in "biu"
 
 
 def numbers_of(data: Any) -> Iterator[Any]:
     """Yield the numbers with more than four decimals among the first SAMPLE numbers of ``data``.
+
+    They show whether a constant is a copy of a converted value (such as ``float(x)``).
 
     Numbers with fewer decimals are skipped, because they may be equal by chance.
     """

@@ -25,7 +25,13 @@ COUNTS = re.compile(r"\s*SELECT\s+COUNT\s*\(\s*\*\s*\)\s+FROM\b", re.IGNORECASE)
 
 
 def tables_of(text: str | None) -> tuple[set[str], set[str]] | None:
-    """Return the names of the tables that the SQL ``text`` writes and reads; None if it is unclear."""
+    """Return two sets of names: the tables that an SQL statement writes, and those that it reads.
+
+    They show where a converted value (such as ``float(x)``) may be stored and read back.  Return None if
+    the statement is not one of the simple forms that are recognized.
+
+    text : the statement; None if it is not known.
+    """
     if text is None or not KNOWN.match(text) or UNPARSED.search(text):
         return None
     written = {name.lower() for name in WRITTEN.findall(text)}

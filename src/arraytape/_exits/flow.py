@@ -1,8 +1,9 @@
 """Decide from source code whether a converted value may be part of a constant of a later op.
 
 An exit is a conversion of a followed value to untracked data, such as ``float(x)``.  An entry is a
-constant that enters a recorded op afterwards.  The verdict on an exit and an entry is True, False, or
-None if the analysis fails.  ``verdicts`` is the function that other modules call.
+constant that enters a recorded op afterwards.  The verdict on an exit and an entry is True if the
+constant may contain the converted value, else False; it is None if the analysis fails.  ``verdicts`` is
+the function that other modules call.
 """
 
 from __future__ import annotations
@@ -26,12 +27,15 @@ Verdicts = list[list[bool | None]]  # a row for each conversion, an item for eac
 
 
 class Flow(Calls):
-    """An analysis that finds, for each constant that entered an op, the converted values in it.
+    """An analysis of the user's code that finds, for each constant of an op, the converted values in it.
+
+    A conversion, such as ``float(x)``, makes untracked data.  An entry is an op that got a constant
+    later.
 
     waiting : dict from source locations of ops to the entries there, with their indices and Paths.
-    exactly, anyhow : dicts from the index of an entry to an int.  Bit i is set if the value of exit i
-    may be in the constant.  ``exactly`` counts only the chain of calls that led to the entry, ``anyhow``
-    all chains.
+    exactly, anyhow : dicts from the index of an entry to an int.  Bit i is set if the value of
+    conversion i may be in the constant.  ``exactly`` counts only the chain of calls that led to the
+    entry, ``anyhow`` all chains.
     """
 
     def __init__(self, exits: Sequence[Stack], entries: Sequence[Entry]) -> None:
@@ -47,7 +51,9 @@ class Flow(Calls):
         self.anyhow: dict[int, int] = {}
 
     def is_reached(self, exit_: int, entry: int) -> bool | None:
-        """Return True if the value of conversion number ``exit_`` may be in the constant of ``entry``.
+        """Return True if the converted value number ``exit_`` may be in the constant number ``entry``.
+
+        A converted value, such as ``float(x)``, is untracked: no gradient passes through it.
 
         Return None if the analysis has not come to the code of both.
         """
@@ -71,9 +77,12 @@ class Flow(Calls):
             )
 
     def note_arrival(self, i: int, path: Path, scope: Scope, taint: int) -> None:
-        """Note that the constant of entry ``i`` may contain the converted values of the bits ``taint``.
+        """Note which converted values may be in the constant that entered op number ``i``.
 
-        path : the chain of calls that led to the entry.  scope : the scope that is now interpreted.
+        A converted value, such as ``float(x)``, is untracked: no gradient passes through it.
+
+        taint : an int with a bit for each of these values.  path : the chain of calls that led to the
+        entry.  scope : the scope that is now interpreted.
         """
         self.anyhow[i] = self.anyhow.get(i, 0) | taint
         if not path.exact or path.calls == scope.calls:
@@ -82,8 +91,9 @@ class Flow(Calls):
     def operands_of_node(self, node: ast.AST, entry: Entry, scope: Scope) -> list[Value]:
         """Evaluate the constant operands of an op, and return the possible objects of each.
 
-        node : the expression or statement that ran the op.  If it does not show which of its parts are
-        the constants, return the objects of all parts.
+        node : the expression or statement that ran the op.  If it does not show which of its operands
+        are the constants, return the objects of all operands.
+        entry : the record of the op, with its name and the indices of its constants.
         """
         sides = OPERANDS.get(type(node))
         if sides is not None and len(entry.inputs) == 2:
@@ -96,31 +106,36 @@ class Flow(Calls):
         return self.evaluate_each(subexpressions(node), scope)
 
     def operands_of_call(self, node: ast.Call, entry: Entry, scope: Scope) -> list[Value]:
-        """Evaluate the arguments of a call that ran an op, and return the values of its constants.
+        """Evaluate the arguments of a call that ran an op; return the possible objects of its constants.
 
-        Inputs that the recorder follows are left out.  Return the values of all arguments if they cannot
-        be matched with inputs: the called name is not the op's, or ``*rest`` is passed.
+        Inputs that the recorder (a tape or an accumulator) follows are left out.  Return the values of
+        all arguments if they cannot be matched with inputs: the called name is not the op's, or
+        ``*rest`` is passed.
+
+        entry : the record of the op, with its name and the indices of its constants.
         """
-        given = self.call_arguments(node, scope)
-        values = [given.owner, *given.positional] if given.is_method else given.positional
-        own = given.name == entry.op.rpartition(".")[2] and not given.rest and entry.places
+        call = self.call_arguments(node, scope)
+        values = [call.owner, *call.positional] if call.is_method else call.positional
+        own = call.name == entry.op.rpartition(".")[2] and not call.rest and entry.places
         if not own:
-            return [*values, *given.keywords.values(), *[given.rest] * bool(given.rest)]
+            return [*values, *call.keywords.values(), *[call.rest] * bool(call.rest)]
         if entry.places[-1] >= len(entry.inputs) and values:  # operands in a list, as of concat
             return [self.item_of(values[0], i) for i in entry.places]
         found = [values[i] for i in entry.places if i < len(values)]
         names = {entry.inputs[i] for i in entry.places}
         followed = {*entry.inputs} - names
-        later = [v for name, v in given.keywords.items() if name not in followed]
+        later = [v for name, v in call.keywords.items() if name not in followed]
         return [*found, *values[len(entry.inputs) :], *later]
 
 
 def verdicts(exits: Sequence[Stack], entries: Sequence[Entry]) -> Verdicts:
-    """Decide for each conversion and each entering constant whether the constant may have the value.
+    """Decide for each conversion and each later constant whether the constant may contain the value.
 
-    exits : the call stacks of the conversions.  entries : the ops that got constants. Return a list of
-    rows, one for each conversion, of verdicts, one for each constant.  A verdict is None if it is
-    unknown, for example because the two stacks have no outermost frame in common.
+    exits : the call stacks of the conversions.  A constant that contains the value of ``float(x)`` makes
+    a gradient wrong, since no tape follows it.
+    exits : the call stacks of the conversions.  entries : the ops that got constants.  Return a list of
+    rows, one for each conversion, of verdicts (True, False or None), one for each constant.  A verdict
+    is None if it is unknown, for example because the two stacks have no outermost frame in common.
     """
     rows: Verdicts = [[None] * len(entries) for _ in exits]
     roots: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
@@ -141,7 +156,10 @@ def verdicts(exits: Sequence[Stack], entries: Sequence[Entry]) -> Verdicts:
 
 
 def root_of(stack: Stack) -> tuple[int, int]:
-    """Return the ``id()`` of a stack's outermost frame and of its code, by which stacks are grouped."""
+    """Return the ``id()`` of a stack's outermost frame and of its code, to group stacks.
+
+    Conversions and constants are analysed together if their stacks have the same outermost frame.
+    """
     return stack[-1].frame, id(stack[-1].code)
 
 
@@ -152,9 +170,12 @@ KNOWN: dict[object, tuple[Verdicts | None, object]] = {}
 
 
 def analysed(exits: Sequence[Stack], entries: Sequence[Entry]) -> Verdicts | None:
-    """Return the verdicts on exits and entries whose stacks have the same outermost frame, from a cache.
+    """Return the verdicts on conversions and constants under one outermost frame, from a cache.
 
-    The result is that of ``flow_of``, which analyses the code.
+    A verdict is True if the constant may contain the converted value (such as ``float(x)``).  The list
+    has a row for each conversion, or is None if the analysis failed.
+
+    exits : the call stacks of the conversions.  entries : the ops that got constants.
     """
     key = (
         tuple([stack_key(stack) for stack in exits]),
@@ -170,10 +191,13 @@ def analysed(exits: Sequence[Stack], entries: Sequence[Entry]) -> Verdicts | Non
 
 
 def flow_of(exits: Sequence[Stack], entries: Sequence[Entry]) -> Verdicts | None:
-    """Analyse the code for exits and entries whose stacks have the same outermost frame.
+    """Analyse the user's code for conversions and constants whose stacks have the same outermost frame.
 
-    Return rows as ``verdicts`` does.  If the analysis takes too many steps, try shorter ones.  Return
-    None if all fail.
+    Return a list with a row for each conversion (such as ``float(x)``), of verdicts: True if the
+    constant may contain the converted value.  If the analysis takes too many steps, try shorter ones.
+    Return None if all fail.
+
+    exits : the call stacks of the conversions.  entries : the ops that got constants.
     """
     # The first analysis interprets all calls of the user's functions, the second only calls that were
     # seen to run, the third no function of a library.
@@ -193,7 +217,8 @@ def flow_of(exits: Sequence[Stack], entries: Sequence[Entry]) -> Verdicts | None
 class OpaqueFlow(Flow):
     """An analysis that skips the code of libraries, but interprets user functions that libraries call.
 
-    ``is_reached`` returns None if conversion and constant are in functions of the same library.
+    It gives no verdict on a conversion (such as ``float(x)``) and a constant that are in functions of
+    the same library.
     """
 
     def __init__(self, exits: Sequence[Stack], entries: Sequence[Entry]) -> None:
@@ -214,7 +239,10 @@ class OpaqueFlow(Flow):
 
 
 def borders_of(stacks: Iterable[Stack]) -> set[Spot]:
-    """Return the source locations in the user's code at which, on ``stacks``, a library was called."""
+    """Return the source locations in the user's code at which, on ``stacks``, a library was called.
+
+    The analysis does not enter the library there, and treats the call as one unknown step.
+    """
     return {
         path_of((outer,)).spot
         for stack in stacks
@@ -224,7 +252,7 @@ def borders_of(stacks: Iterable[Stack]) -> set[Spot]:
 
 
 def outside_libraries(stack: Stack) -> Stack:
-    """Return the stack without the frames of libraries.
+    """Return a call stack without the frames in libraries, whose code the analysis skips.
 
     The outermost frame stays in any case, because the analysis starts there.
     """

@@ -69,15 +69,15 @@ SENT = "<sent>"  # the field of a generator that holds the arguments of its meth
 
 
 class Unknown(Exception):
-    """The exception that ends an analysis because source code is missing."""
+    """The exception that ends the analysis of the user's code because source code is missing."""
 
 
 class TooLong(Unknown):
-    """The exception that ends an analysis after too many steps."""
+    """The exception that ends the analysis of the user's code after too many steps."""
 
 
 def path_of(stack: Stack) -> Path:
-    """Return the Path of a stack: the locations of its calls, the outermost first.
+    """Return the source locations of the calls on a stack, the outermost first, as a Path.
 
     The frame of a comprehension counts as part of the function around it.
     """
@@ -109,10 +109,10 @@ def without_generated(stack: Stack) -> list[Place]:
 
 
 class Methods(dict[type[ast.AST], str]):
-    """A dict from classes of AST nodes to the names of the interpreter's methods for them.
+    """A cache of the names of the interpreter's methods, by the class of the AST node that they handle.
 
     The names are such as ``do_If`` for statements and ``of_Call`` for expressions.  The first lookup of
-    a class adds its entry.
+    a class adds its name.
     """
 
     def __missing__(self, kind: type[ast.AST]) -> str:
@@ -126,17 +126,22 @@ METHODS = Methods()
 class Interpreter(abc.ABC):
     """The abstract interpreter: it evaluates the user's code on sets of ``Thing`` objects.
 
-    A method ``do_X`` interprets a statement of the node class X, and ``of_X`` returns the objects to
-    which an expression may evaluate.  ``scope`` has the variables of the function that is interpreted.
+    A Thing represents one or more objects of the program, and has the converted values (as of
+    ``float(x)``) in them.  A method ``do_X`` interprets a statement of the AST node class X.  A method
+    ``of_X`` returns the objects to which an expression may evaluate.  ``scope`` has the variables of the
+    function that is interpreted.
 
-    exits : pairs (bit, call stack) of the conversions.  stacks : all known call stacks. leaving : dict
-    from source locations to pairs (Path, bit) of the untracked conversions (exits) there. callees : dict
-    from the source location of a call on a stack to the functions that ran in the call: a dict from code
-    objects to one source location inside the function. lines : dict from files to the first lines of all
-    these source locations. things : dict from keys to the ``Thing`` of each object.  paths : dict from a
-    tuple of calls to the one tuple that is used, so that equal chains of calls are the same object. left
-    : int, whose bits are the exits that the interpretation has reached. grown : the number of changes of
-    objects, by which loops see that a turn changed nothing.
+    exits : pairs (bit, call stack) of the conversions.
+    stacks : all known call stacks.
+    leaving : dict from source locations to pairs (Path, bit) of the conversions there.
+    callees : dict from the source location of a call on a stack to the functions that ran in the call.
+    They are a dict from code objects to one source location inside the function.
+    lines : dict from files to the first lines of all these source locations.
+    things : dict from keys to the ``Thing`` of each object.
+    paths : dict from a tuple of calls to the one tuple that is used, so that equal chains of calls are
+    the same object.
+    left : int, whose bits are the conversions that the interpretation has reached.
+    grown : the number of changes of objects.  A loop ends when an iteration leaves it unchanged.
     """
 
     def __init__(self, exits: Iterable[tuple[int, Stack]], stacks: Iterable[Stack]) -> None:
@@ -165,7 +170,7 @@ class Interpreter(abc.ABC):
         self.channels = Channels()
 
     def remember_callees(self, stack: Stack) -> None:
-        """Note in ``callees`` which function each call on a stack ran."""
+        """Note in ``callees`` which function each call on a stack ran, so that it is interpreted."""
         for inner, outer in pairwise(without_generated(stack)):
             node = node_at(outer)
             if node is not None and inner.code.co_name not in COMPREHENSIONS:
@@ -174,12 +179,16 @@ class Interpreter(abc.ABC):
                 self.look_out_for(spot)
 
     def look_out_for(self, spot: Spot) -> None:
-        """Note the line of a source location, so that ``evaluate`` creates Spots for such lines only."""
+        """Note the line of a source location at which a value was converted, or a noted call ran.
+
+        ``evaluate`` creates Spots (source locations) only for expressions on such lines, which saves
+        time.
+        """
         self.lines.setdefault(spot.file, set()).add(spot.span[0])
 
     # --- objects ----------------------------------------------------------------------------------
     def thing(self, *key: Any) -> Thing:
-        """Return the analysis's object with this key in ``things``; create it at the first request."""
+        """Return the ``Thing`` (object in the analysis) with this key; create it at first request."""
         found = self.things.get(key)
         if found is None:
             found = self.things[key] = Thing()
@@ -189,8 +198,8 @@ class Interpreter(abc.ABC):
         """Return a set with one Thing, the object that the expression ``node`` creates.
 
         A function that is called at two places creates two objects, one for each chain of calls.
-        taint : bits of converted values that the object may contain.  kind : a text that distinguishes
-        several objects of one node.
+        taint : an int with a bit for each converted value (such as ``float(x)``) that the object may
+        contain.  kind : a text that distinguishes several objects of one node.
         """
         found = self.thing(node, id(scope.calls), kind)
         if taint:
@@ -198,16 +207,22 @@ class Interpreter(abc.ABC):
         return frozenset((found,))
 
     def container(self, node: ast.AST, scope: Scope, elements: Value, kind: str = "") -> Value:
-        """Return the container that ``node`` creates, with ``elements`` as its values at any key."""
+        """Return the analysis's object for a container whose items may be any of ``elements``.
+
+        node : the expression that creates it.  kind : a text that distinguishes several objects of one
+        node.
+        """
         made = self.object_made(node, scope, kind=kind)
         for thing in made:
             self.add_field(thing, ANY, elements)
         return made
 
     def mark(self, thing: Thing, taint: int) -> None:
-        """Note that an object may contain converted values, and so may the file that it stands for.
+        """Note that an object may contain converted values (such as ``float(x)``).
 
-        taint : the bits of the conversions.
+        If the object stands for a file, the file may contain them, too.
+
+        taint : an int with a bit for each of these conversions, which is added to ``thing.taint``.
         """
         if taint & ~thing.taint and not thing.is_fixed:
             thing.taint |= taint
@@ -218,7 +233,8 @@ class Interpreter(abc.ABC):
     def write_outside(self, names: Channel, taint: int) -> None:
         """Note that converted values may have been written to a file, device or process.
 
-        names : the names of this channel.  taint : the bits of the conversions.
+        names : the names of this channel.  taint : an int with a bit for each conversion (such as
+        ``float(x)``).
         """
         if names and self.channels.write(names, taint):
             self.grown += 1
@@ -228,9 +244,10 @@ class Interpreter(abc.ABC):
                     self.mark(name, taint)
 
     def add_field(self, thing: Thing, key: Any, value: Value) -> None:
-        """Add ``value`` to the possible values of an attribute or item of an object.
+        """Add ``value`` to the possible values of an attribute or item of an object in the analysis.
 
-        key : the key in ``Thing.fields``, for example ".name" for an attribute.
+        thing : the object.  value : a set of objects.
+        key : "." and the name for an attribute; for an item a number, or "=" and a text.
         """
         if thing.names is not None:
             thing.names.bind_weakly(key[1:] if type(key) is str and key != ANY else ANY, value)
@@ -243,7 +260,7 @@ class Interpreter(abc.ABC):
             self.grown += 1
 
     def elements_in(self, value: Value, keys: bool = True) -> Value:
-        """Return the objects that iteration over ``value`` may yield.
+        """Return the objects that iteration over one of the objects in ``value`` may yield.
 
         keys : True if the keys of dicts count as elements; False for ``x[k]``, which yields no keys.
         """
@@ -266,12 +283,15 @@ class Interpreter(abc.ABC):
         """Return an object for a read that finds no value, because the analysis missed a write.
 
         The missed write may have stored any value that was converted so far, so the object gets the bits
-        of all these conversions as its taint.
+        of all these conversions (such as ``float(x)``) as its taint: an int.
         """
         return self.object_made(node, scope, self.left, "unknown")
 
     def views_of(self, value: Value) -> Value:
-        """Return objects whose items are attributes: the results of ``vars(x)`` for x in ``value``."""
+        """Return objects for the dicts that ``vars(x)`` returns, for each object x in ``value``.
+
+        Their items are the attributes of x, so that a write to an item is a write to the attribute.
+        """
         found = set()
         for thing in value:
             view = self.thing("vars", thing)
@@ -284,7 +304,7 @@ class Interpreter(abc.ABC):
         return frozenset(found)
 
     def names_in_scope(self, scope: Scope, outermost: bool = False) -> Value:
-        """Return an object whose items are variables: the result of ``locals()`` in ``scope``.
+        """Return an object for the dict that ``locals()`` returns: its items are the scope's variables.
 
         outermost : True for ``globals()``, the variables of the module around the scope.
         """
@@ -296,7 +316,10 @@ class Interpreter(abc.ABC):
         return frozenset((found,))
 
     def existing_object(self, actual: Any) -> Value:
-        """Return the ``Thing`` for a module, class, function or other object of the running program."""
+        """Return the analysis's object (a set of one ``Thing``) for an object of the running program.
+
+        actual : a module, class, function or any other object.
+        """
         wrapped: Any = getattr(actual, "__wrapped__", None)
         if isinstance(wrapped, ModuleType):  # a wrapper of a module behaves like the module
             actual = wrapped
@@ -322,7 +345,7 @@ class Interpreter(abc.ABC):
         return frozenset((thing,))
 
     def represent_function(self, thing: Thing, function: Any) -> None:
-        """Make ``thing`` represent a function of the running program.
+        """Make ``thing``, an object in the analysis, represent a function of the running program.
 
         Its closure is set to the function's syntax tree and the scope around it, so that calls can be
         interpreted.  The closure stays None if the function is installed or has no source.
@@ -340,7 +363,10 @@ class Interpreter(abc.ABC):
         thing.closure = (tree, self.scopes.get(tree, scope))
 
     def module(self, names: dict[str, Any], file: str = "") -> ModuleScope:
-        """Return the scope for the globals ``names`` of a module of the running program."""
+        """Return the scope, in the analysis, for the globals of a module of the running program.
+
+        names : the globals.  file : the path of the module's file.
+        """
         if id(names) not in self.modules:
             self.actuals.append(names)
             file = file or str(names.get("__file__", ""))
@@ -349,9 +375,12 @@ class Interpreter(abc.ABC):
 
     # --- running ----------------------------------------------------------------------------------
     def run_analysis(self, place: Place) -> None:
-        """Interpret the function that runs at ``place``, until a run adds nothing to any object.
+        """Interpret the function that runs at ``place``, again and again, until no object changes.
 
-        Do so at most TURNS times.  Raise Unknown if the function's source is missing.
+        Do so at most TURNS times.  Loops and callbacks make repetitions necessary: code may read what
+        later code stores.  Raise Unknown if the function's source is missing.
+
+        place : the source location of a frame, the outermost on the stacks.
         """
         tree = tree_of_code(place.code)
         if tree is None:
@@ -363,9 +392,10 @@ class Interpreter(abc.ABC):
                 return
 
     def run_once(self, tree: ast.AST, place: Place) -> None:
-        """Interpret the function ``tree`` from its first line; objects keep what earlier runs stored.
+        """Interpret a function from its first line, starting with the objects as earlier runs left them.
 
-        place : the location of its frame, which gives the globals and free variables.
+        tree : the function's syntax tree.  place : the location of its frame, which gives the globals
+        and free variables.
         """
         if isinstance(tree, ast.Module):
             scope: Scope = self.module(place.names, place.code.co_filename)
@@ -382,12 +412,19 @@ class Interpreter(abc.ABC):
         self.body(tree, scope)
 
     def bind_free_names(self, scope: Scope, code: CodeType) -> None:
-        """Bind each free variable to a new object, since the enclosing function was not interpreted."""
+        """Bind each free variable of a function to a new object that holds no converted value yet.
+
+        A converted value, such as ``float(x)``, is untracked: no gradient passes through it.
+
+        The function around it, which binds these variables, was not interpreted.
+
+        scope : the scope of the enclosing function.  code : the code of the inner function.
+        """
         for name in code.co_freevars:
             scope.names.setdefault(name, frozenset((self.thing("free", code, name),)))
 
     def set_class_of_self(self, scope: Scope, place: Place) -> None:
-        """Set the class of the parameter ``self`` if the function at ``place`` is a method.
+        """Note the class of the parameter ``self`` if the function that runs at ``place`` is a method.
 
         The class is looked up by its name in the globals of the module.
         """
@@ -416,16 +453,17 @@ class Interpreter(abc.ABC):
         return scope.returns
 
     def count_step(self) -> None:
-        """Count one step, and raise TooLong after too many steps or visits of objects."""
+        """Count one step of the interpretation, and raise TooLong after too many steps."""
         self.steps += 1
         if self.steps + (VISITED[0] - self.visited) // VISITS > STEPS:
             raise TooLong
 
     def leaves_here(self, spot: Spot, scope: Scope) -> int:
-        """Return the bits of the conversions that the program made at the source location ``spot``.
+        """Return an int with a bit for each conversion that the program made at the location ``spot``.
 
-        A conversion counts if its chain of calls is unknown, or is that of ``scope``.  The bits are also
-        added to ``left``, the conversions that the analysis has come to.
+        A conversion (such as ``float(x)``) counts if the calls that led to it are unknown, or are the
+        calls that led to ``scope``.  The bits are also added to ``left``, the conversions that the
+        analysis has come to.
         """
         found = 0
         for path, bit in self.leaving.get(spot, ()):
@@ -436,9 +474,12 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def arrive(self, spot: Spot, node: ast.AST, scope: Scope) -> None:
-        """Do what a subclass does after the evaluation of ``node``, at the source location ``spot``.
+        """Do what a subclass needs to do when the expression at the location ``spot`` was evaluated.
 
-        ``Flow`` notes the taint of an op's operands if a constant entered a recorded op at ``spot``.
+        For example, ``Flow`` looks for converted values (such as ``float(x)``) in the operands if a
+        constant entered an op here.
+
+        node : the expression.
         """
 
     # --- statements -------------------------------------------------------------------------------
@@ -459,8 +500,8 @@ class Interpreter(abc.ABC):
     def taint_statement(self, statement: ast.stmt, taint: int, scope: Scope) -> None:
         """Note that all objects which a statement assigns or returns may contain converted values.
 
-        taint : the bits of the conversions in the statement.  It is not known which of
-        its expressions converted a value.
+        taint : an int with a bit for each conversion (such as ``float(x)``) in the statement.  It is not
+        known which of its expressions converted a value.
         """
         made = self.object_made(statement, scope, taint, "left")
         for node in ast.walk(statement):
@@ -475,7 +516,7 @@ class Interpreter(abc.ABC):
             scope.returns |= made
 
     def do_other(self, node: ast.AST, scope: Scope) -> None:
-        """Evaluate the expressions of a statement that binds no names, such as assert, del or pass."""
+        """Interpret only the expressions of a statement that binds no names, such as assert or del."""
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
                 self.evaluate(child, scope)
@@ -511,7 +552,7 @@ class Interpreter(abc.ABC):
     do_AsyncFunctionDef = do_FunctionDef
 
     def new_function(self, node: ast.AST, scope: Scope) -> Value:
-        """Return the object for the function that a ``def`` or ``lambda`` defines."""
+        """Return the analysis's object for the function that a ``def`` or ``lambda`` defines."""
         made = self.object_made(node, scope)
         for thing in made:
             thing.closure = (node, scope)
@@ -548,7 +589,7 @@ class Interpreter(abc.ABC):
         )
 
     def loop(self, turn: Callable[[], None], scope: Scope) -> None:
-        """Interpret a loop until a turn changes no variable and no object, at most TURNS times.
+        """Interpret a loop until an iteration changes no variable and no object, at most TURNS times.
 
         turn : a function that interprets the body of the loop once.
         """
@@ -562,7 +603,7 @@ class Interpreter(abc.ABC):
         scope.jumps = jumps
 
     def run_loop_else(self, node: ast.For | ast.AsyncFor | ast.While, scope: Scope) -> None:
-        """Interpret the ``else`` of a loop, which a ``break`` skips."""
+        """Interpret the ``else`` block of a loop, which runs if no ``break`` ended the loop."""
         if node.orelse:
             scope.branch(lambda: None, lambda: self.run_block(node.orelse, scope))
 
@@ -658,7 +699,10 @@ class Interpreter(abc.ABC):
         self.bind(node.target, before | made, scope)
 
     def bind(self, target: ast.AST, value: Value, scope: Scope) -> None:
-        """Assign a value to a target: a name, an attribute, an item, or a tuple of targets."""
+        """Interpret the assignment of a value to a name, an attribute, an item, or a tuple of these.
+
+        value : the possible objects.
+        """
         if isinstance(target, ast.Name):
             scope.assign(target.id, value)
         elif isinstance(target, ast.Starred):
@@ -678,7 +722,10 @@ class Interpreter(abc.ABC):
             self.bind_item(target, value, scope)
 
     def store(self, owners: Value, name: str, value: Value, node: ast.AST, scope: Scope) -> None:
-        """Assign a value to the attribute ``name`` of ``owners``; ``name`` is ``ANY`` if unknown."""
+        """Interpret the assignment of a value to an attribute of each of the objects ``owners``.
+
+        name : the attribute's name; ``ANY`` if it is unknown.
+        """
         for thing in owners:
             if isinstance(thing.actual, ModuleType):
                 self.module(vars(thing.actual)).bind_weakly(name, value)
@@ -706,15 +753,16 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def wrote(self, spot: Spot, owners: Value, value: Value, scope: Scope) -> None:
-        """Do what a subclass does at a write ``x[k] = value``, at the source location ``spot``.
+        """Do what a subclass needs to do at a write ``x[k] = value`` at the source location ``spot``.
 
-        ``Flow`` notes the taint of x and ``value`` if a tape recorded the write, and one of them is a
-        constant.  owners : the possible objects x.
+        For example, ``Flow`` looks for converted values (such as ``float(x)``) in x and ``value`` if a
+        tape recorded the write.
+        owners : the possible objects x.
         """
 
     # --- expressions ------------------------------------------------------------------------------
     def evaluate(self, node: ast.AST, scope: Scope) -> Value:
-        """Return the objects that an expression may evaluate to."""
+        """Return the analysis's objects (``Thing``) to which an expression may evaluate."""
         self.steps += 1
         if self.steps > STEPS:  # visits of objects count, too, but only in ``count_step``
             raise TooLong
@@ -737,7 +785,9 @@ class Interpreter(abc.ABC):
         return [self.evaluate(node, scope) for node in nodes if node is not None]
 
     def of_other(self, node: ast.AST, scope: Scope) -> Value:
-        """Return a new object that may contain the converted values of all parts of an expression.
+        """Return a new object that may contain the converted values of all subexpressions.
+
+        A converted value, such as ``float(x)``, is untracked: no gradient passes through it.
 
         This serves the node classes that have no method ``of_X``.
         """
@@ -747,9 +797,12 @@ class Interpreter(abc.ABC):
         return made
 
     def name_channel(self, made: Value, parts: list[Value]) -> None:
-        """Note that ``made`` may name a file or device, because it was computed from a text or path.
+        """Note that new objects may name a file or device, because they were computed from a path.
 
-        made : new objects.  parts : the possible values of the operands from which they were computed.
+        So ``path + ".txt"`` names a file if ``path`` is a text: a value may be written there and read
+        back.
+
+        made : the new objects.  parts : the possible objects of the operands.
         """
         if any(thing.channel or thing.text for part in parts for thing in part):
             for thing in made:
@@ -873,7 +926,7 @@ class Interpreter(abc.ABC):
         return self.attribute(owners, node.attr, node, scope)
 
     def attribute(self, owners: Value, name: str, node: ast.AST, scope: Scope) -> Value:
-        """Return the objects that ``x.name`` may be, for any x in ``owners``.
+        """Return the objects that ``x.name`` may be in the analysis, for any x in ``owners``.
 
         node : the expression that reads the attribute, to which new objects belong.
         """
@@ -917,16 +970,20 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def call_method(
-        self, thing: Thing, name: str, given: list[Value], node: ast.AST, scope: Scope
+        self, thing: Thing, name: str, arguments: list[Value], node: ast.AST, scope: Scope
     ) -> Value | None:
-        """Interpret a call of the method ``name`` of an object; return what the method may return.
+        """Interpret a call of the method ``name`` of an object; return the objects it may return.
 
-        given : the possible values of each argument.  Return None if no class of the user defines the
-        method.
+        arguments : the possible values of each argument.  Return None if no class of the user defines
+        the method.
+        node : the expression that calls the method.
         """
 
     def classes_of(self, owners: Value) -> Value:
-        """Return the objects for ``x.__class__``, for any x in ``owners`` whose class is known."""
+        """Return the objects for the classes of ``owners``: for each object x, that of ``x.__class__``.
+
+        Objects of unknown class are left out.
+        """
         found: set[Thing] = set()
         for thing in owners:
             found |= thing.fields.get("<class>", NOTHING)
@@ -936,7 +993,7 @@ class Interpreter(abc.ABC):
 
     @staticmethod
     def is_users(thing: Thing) -> bool:
-        """Return True if an object is a class that the user defined, or an instance of such a class."""
+        """Return True if the user defined the class that an object is, or of which it is an instance."""
         if "<class>" in thing.fields or (
             thing.closure is not None and isinstance(thing.closure[0], ast.ClassDef)
         ):
@@ -946,9 +1003,11 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def inherited(self, thing: Thing, name: str, node: ast.AST, scope: Scope) -> Value:
-        """Return what the class of ``thing`` gives for the attribute ``name``.
+        """Return the objects that ``thing.name`` may be if the class of the instance defines it.
 
-        That is a bound method, or the value of a property.
+        They are bound methods, or the values of a property.
+
+        node : the expression ``thing.name``.  scope : the variables at it.
         """
 
     @abc.abstractmethod
@@ -966,11 +1025,11 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def decorated(self, decorator: ast.expr, function: Value, scope: Scope) -> Value:
-        """Return what ``decorator(function)`` may return."""
+        """Return the objects that ``decorator(function)`` may be."""
 
     @abc.abstractmethod
     def of_Call(self, node: ast.Call, scope: Scope) -> Value:
-        """Return the objects that a call may return."""
+        """Return the objects that a call in the user's code may return."""
 
     def of_Subscript(self, node: ast.Subscript, scope: Scope) -> Value:
         value = self.evaluate(node.value, scope)
@@ -1000,7 +1059,7 @@ class Interpreter(abc.ABC):
         return found | self.object_made(node, scope, taint)
 
     def item_of(self, value: Value, key: Any) -> Value:
-        """Return the objects that ``value[key]`` may be.
+        """Return the objects that ``x[key]`` may be, for any object x in ``value``.
 
         A key that is ANY (unknown) or a negative number may select any element.
         """
@@ -1023,7 +1082,8 @@ class Interpreter(abc.ABC):
 def subexpressions(node: ast.AST) -> list[ast.expr]:
     """Return the subexpressions that are evaluated in the scope of the expression itself.
 
-    A comprehension has one such subexpression, its first iterable.
+    A comprehension has one, its first iterable: Python evaluates the others in the comprehension's
+    scope.
     """
     if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
         return [part.iter for part in node.generators[:1]]
@@ -1031,10 +1091,12 @@ def subexpressions(node: ast.AST) -> list[ast.expr]:
 
 
 def file_of(of: type) -> str:
-    """Return the file that defines the class ``of``, to decide whether the class is the user's.
+    """Return the path of the file that defines a class, which shows whether the class is the user's.
 
     Return "<frozen", as for Python's own modules, if the class is built in or its module is unknown.
     Return "" if the module has no file.
+
+    of : the class.
     """
     module = inspect.getmodule(of)
     if of.__module__ in sys.builtin_module_names:
@@ -1054,9 +1116,10 @@ def literal_text(node: ast.AST, scope: Scope) -> str | None:
 
 
 def constant_key(node: ast.AST) -> Any:
-    """Return the key in ``Thing.fields`` for the literal key of a subscript; ANY if it is no literal.
+    """Return the key under which the analysis stores ``x[k]``, for a literal k; else ANY.
 
-    The key for a string is "=" and the string.  The key for a number is the number itself.
+    ``node`` is the syntax tree of k.  The key for a string is "=" and the string.  The key for a number
+    is the number.  Such keys stand in ``Thing.fields``.
     """
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         key = constant_key(node.operand)
@@ -1070,6 +1133,7 @@ def imported(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> Any:
     """Return the module or member of the running program that an import statement binds.
 
     Return None if the module is not imported yet.
+    alias : one name of the statement ``node``, perhaps with ``as``.
     """
     if isinstance(node, ast.Import):
         return sys.modules.get(alias.name if alias.asname else alias.name.partition(".")[0])

@@ -37,10 +37,10 @@ class Doubt(NamedTuple):
     ``xp.grad`` and similar functions can run the user's function again, compare the derivative with
     differences, and report the findings only if it is wrong.
 
-    findings : findings on missing parts.  written : findings on writes to NumPy copies, which are lost.
-    what : the request for messages, such as "gradient".  exits : the conversions of values that depend
-    on the sources.  places : keys of the source lines of these conversions, and of the ops that got
-    constants.
+    findings : messages on missing parts.  written : messages on writes to NumPy copies, which are lost.
+    what : the request for messages, such as "gradient".  exits : the conversions (such as ``float(x)``)
+    of values that depend on the sources.
+    places : keys of the source lines of these conversions, and of the ops that got constants.
     """
 
     findings: tuple[Finding, ...]
@@ -62,13 +62,15 @@ TEXTS = frozenset(("format()", "repr()", "str()"))
 
 
 class LostParts:
-    """The untracked conversions ("exits") because of which one derivative may lack a part.
+    """The untracked conversions (such as ``float(x)``) because of which one derivative may lack a part.
 
     They are collected before the backward pass, and reported after it by ``report``.
 
-    records, journal : those of the recorder that computes the derivative.  sources, targets : value ids.
-    between : pairs (record number, LEFT record) for the conversions of values that depend on a source,
-    before the last record of a target.
+    records : those of the recorder (a tape or an accumulator) that computes the derivative.
+    journal : its conversions, and the constants that entered ops after them.
+    sources, targets : value ids.
+    between : pairs (record number, record) for the conversions of values that depend on a source, before
+    the last record of a target.
     """
 
     def __init__(
@@ -84,14 +86,20 @@ class LostParts:
         self.between = exits_between(self.records, self.sources, targets)
 
     def converted_sources(self) -> set[int]:
-        """Return the ids of the converted values, and of all values from which they were computed."""
+        """Return the ids of the converted values and of all values from which they were computed.
+
+        A converted value, such as ``float(x)``, is untracked: no gradient passes through it.
+
+        A source among them may lose a part of its derivative.
+        """
         return sources_of(self.records, [left.value for _, left in self.between])
 
     def describe_exits(self, absent: Container[int]) -> list[tuple[int, Exit]]:
-        """Return an Exit for each conversion in ``between``, in pairs (record number, Exit).
+        """Return pairs (record number, Exit) for the conversions before the last record of a target.
 
-        absent : the ids of the sources whose derivative is None.  The fields of the Exit say whether the
-        converted value depends on such a source, or on another one.
+        absent : the ids of the sources whose derivative is None.  An Exit describes a conversion (such
+        as ``float(x)``); its fields say whether the converted value depends on such a source, or on
+        another one.
         """
         gone = {value_id for value_id in self.sources if value_id in absent}
         without, others = (
@@ -104,7 +112,12 @@ class LostParts:
         ]
 
     def suspected(self, left: list[tuple[int, Exit]]) -> list[Exit]:
-        """Return the conversions in ``left`` whose values may have reached a target as constants."""
+        """Return the conversions whose values may have reached a target as constants.
+
+        A conversion, such as ``float(x)``, makes data that no tape follows.
+
+        left : the conversions to check, in pairs (record number, Exit).
+        """
         return find_suspected(self.records, self.journal, left, self.targets)
 
     def report(
@@ -121,9 +134,9 @@ class LostParts:
 
         absent : the ids of sources whose derivative is None.  what : the request, such as "gradient".
         mode : "warn" or "raise".  never_zeros : True if the caller returns zeros in place of None, and
-        wrong zeros have to be an error.  unseen : True if the recorder does not know a target, which may
-        then depend on any value.  doubts : a list that gets a Doubt in place of a warning or error; None
-        to report at once.
+        wrong zeros have to be an error.  unseen : True if the recorder (a tape or an accumulator) does
+        not know a target, which may then depend on any value.  doubts : a list that gets a Doubt in
+        place of a warning or error; None to report at once.
         """
         if not self.between:
             return
@@ -139,13 +152,24 @@ class LostParts:
             doubts.append(Doubt(tuple(found), tuple(written), what, tuple(exits), places))
 
     def places(self, exits: Sequence[Exit]) -> frozenset[object]:
-        """Return keys of the source lines of conversions, and of the ops that got constants."""
+        """Return keys of the source lines of conversions, and of the ops that later got constants.
+
+        A conversion, such as ``float(x)``, makes data that no tape follows.
+
+        Calls with the same keys share one check of the derivative by differences, which is slow.
+
+        exits : the conversions (such as ``float(x)``).
+        """
         back = [(stack_key(entry.stack), entry.op) for _, entry, _ in self.journal.entries]
         return frozenset([*back, *[stack_key(exit_.stack) for exit_ in exits]])
 
     @property
     def entered(self) -> bool:
-        """Return True if an op on which a target depends got a constant after the first conversion."""
+        """Return True if an op on which a target depends got a constant after the first conversion.
+
+        Otherwise no converted value (such as ``float(x)``) can have come back, and the derivative is
+        whole.
+        """
         first = self.between[0][0]
         on_the_way = records_on_the_way(self.records, self.targets, first)
         return any(i in on_the_way for i, _, _ in self.journal.entries)
@@ -155,10 +179,14 @@ def findings(
     left: Sequence[tuple[int, Exit]], suspected: Sequence[Exit], what: str, mode: str,
     never_zeros: bool, unseen: bool,
 ) -> list[Finding]:  # fmt: skip
-    """Return the findings that a gradient is None, would be zeros, or may lack a part.
+    """Return the messages (Findings) that a gradient is None, would be zeros, or may lack a part.
 
-    left : all conversions, in pairs (record number, Exit).  suspected : those whose values may have come
-    back as constants.  The other parameters are those of ``LostParts.report``.
+    left : all conversions (such as ``float(x)``), in pairs (record number, Exit).
+    suspected : those whose values may have come back as constants.
+    what : the request, such as "gradient".  mode : "warn" or "raise".
+    never_zeros : True if wrong zeros have to be an error.
+    unseen : True if the recorder (a tape or an accumulator) does not know a target, which may then
+    depend on any value.
     """
     places: dict[object, Exit] = {}  # one conversion for each source line
     for _, exit_ in left:
@@ -176,9 +204,11 @@ def findings(
 
 
 def written_copies(exits: Sequence[Exit], mode: str) -> list[Finding]:
-    """Return a list with a finding if user code writes to a NumPy copy of a followed value, else [].
+    """Return a list with a message if user code writes to a NumPy copy of a followed value, else [].
 
-    An example is ``np.asarray(y)[0] = 1``.  exits : the conversions to check.  mode : "warn" or "raise".
+    An example is ``np.asarray(y)[0] = 1``: y does not change, which the user hardly means.
+
+    exits : the conversions to check. mode : "warn" or "raise".
     """
     lines = [exit_text(e) for e in exits if "asarray" in e.how and is_written_copy(e.stack)]
     if not lines:
@@ -194,7 +224,8 @@ def written_copies(exits: Sequence[Exit], mode: str) -> list[Finding]:
 def may_have_come_back(exits: Sequence[Exit], suspected: Sequence[Exit]) -> bool:
     """Return True if the value of a conversion in ``exits`` may have come back as a constant.
 
-    It may if a conversion in ``suspected`` has the same source location.
+    ``suspected`` holds those found by the analysis.  The value may have come back if a conversion (such
+    as ``float(x)``) in ``suspected`` has the same source location.
     """
     places = {stack_key(exit_.stack) for exit_ in suspected}
     return any(stack_key(exit_.stack) in places for exit_ in exits)

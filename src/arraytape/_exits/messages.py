@@ -41,10 +41,10 @@ ARRAYS = ("numpy", "array_api_compat", "array_api_extra")
 
 
 def library_call(stack: Stack) -> tuple[str, Place] | None:
-    """Return the library function that converted a value, and the Place of the user's call of it.
+    """Return the library function that converted a value, and the source location of its call.
 
-    stack : the stack at the conversion, innermost first.  The function is given as "module.name".
-    Return None if the user's own code converted the value.
+    stack : the stack at the conversion (such as ``float(x)``), innermost first.  The result is
+    ("module.name", Place of the user's call).  Return None if the user's own code converted the value.
     """
     inside = frames_in_library(stack)
     if not inside:
@@ -70,7 +70,9 @@ def library_function(inside: Sequence[Place], place: Place) -> str:
 
 
 def object_named(text: str, place: Place) -> Any:
-    """Return the object that the dotted name ``text`` means in the globals at ``place``, or None."""
+    """Return the object that a dotted name such as "np.sin" means in a frame's globals, or None.
+    place : the source location of the frame.
+    """
     first, *rest = text.split(".")
     value = place.names.get(first)
     for part in rest:
@@ -79,7 +81,9 @@ def object_named(text: str, place: Place) -> Any:
 
 
 def called_text(place: Place) -> str:
-    """Return the source text of the function that ``place`` calls, such as "math.sin", or ""."""
+    """Return the name of the called function as the user wrote it, such as "math.sin", or "".
+    place : the source location of the call.
+    """
     node = node_at(place)
     return ast.unparse(node.func) if isinstance(node, ast.Call) else ""
 
@@ -99,14 +103,20 @@ def without_private_modules(name: str) -> str:
 
 
 class Conversion(NamedTuple):
-    """Two clauses for an error message about a conversion: what to do, and what happened."""
+    """Two clauses for an error message about a conversion: what to do, and what happened.
+
+    A conversion, such as ``float(x)``, makes data that no tape follows.
+    """
 
     advice: str
     fact: str
 
 
 def last_exit(records: Sequence[Record]) -> Conversion | None:
-    """Return advice and fact about the last conversion among the records of a tape, or None."""
+    """Return clauses for an error about the last conversion on a tape, such as ``float(x)``, or None.
+
+    The clauses are what to do and what happened.  records : those of the tape, in their order.
+    """
     for record in reversed(records):
         if record[0] == LEFT.number:
             left = LeftRecord(*record)
@@ -120,6 +130,8 @@ def exit_text(exit_: Exit | LeftRecord) -> str:
     """Return the source location and kind of a conversion as text: ``a.py:12 (float())``.
 
     For a conversion in a library, return ``a.py:12 (in scipy.f, at b.py:34 (float()))``.
+
+    exit_ : the conversion, with its call stack.
     """
     call = library_call(exit_.stack)
     if call is None:
@@ -128,7 +140,10 @@ def exit_text(exit_: Exit | LeftRecord) -> str:
 
 
 def remedy(exit_: Exit | LeftRecord) -> str:
-    """Return a clause on how to avoid a conversion, such as "call the function on the Array itself"."""
+    """Return advice on how to avoid a conversion, such as "call the function on the Array itself".
+
+    exit_ : the conversion (such as ``float(x)``), with its call stack.
+    """
     call = library_call(exit_.stack)
     place = innermost_user_place(exit_.stack)
     if call is not None and (package := call[0].partition(".")[0]) in INTEROP:
@@ -159,10 +174,12 @@ def callable_name(function: str, place: Place) -> str:
 
 
 def by_interop(package: str, function: str, place: Place, exit_: Exit | LeftRecord) -> str:
-    """Return advice on a call of SciPy or scikit-learn: to use ``interop`` if it has a rule for it.
+    """Return advice on a call of SciPy or scikit-learn that converted a value.
+
+    The advice is to use ``arraytape.interop`` if it has a derivative rule for the function.
 
     package : "scipy" or "sklearn".  function : the full name of the called function.
-    place : the user's call.  exit_ : the conversion inside the function.
+    place : the user's call.  exit_ : the conversion (such as ``float(x)``) inside the function.
     """
     inside = frames_in_library(exit_.stack)
     modules = [str(place.names.get("__name__", "")) for place in inside]
@@ -198,14 +215,20 @@ def by_interop(package: str, function: str, place: Place, exit_: Exit | LeftReco
 
 
 def exit_places(exits: Sequence[Exit]) -> str:
-    """Return the source lines of conversions as text, each line once, at most SHOWN lines."""
+    """Return the source lines of conversions as text for a message, each once, at most SHOWN lines.
+
+    A conversion, such as ``float(x)``, makes data that no tape follows.
+    """
     lines = [*dict.fromkeys(map(exit_text, exits))]
     more = f" and {len(lines) - SHOWN} more places" if len(lines) > SHOWN else ""
     return ", ".join(lines[:SHOWN]) + more
 
 
 def ways_back(exits: Sequence[Exit]) -> str:
-    """Return as text where converted values may have come back as constants, at most SHOWN lines."""
+    """Return as text the source lines at which converted values may have come back as constants.
+
+    The text has at most SHOWN lines.  exits : the conversions (such as ``float(x)``).
+    """
     lines: dict[str, None] = {}
     for stack in itertools.chain.from_iterable(exit_.back for exit_ in exits):
         place = innermost_user_place(stack)
@@ -218,6 +241,8 @@ def ways_back(exits: Sequence[Exit]) -> str:
 
 def lost_message(exits: Sequence[Exit], what: str) -> str:
     """Return the message that a derivative lacks a part because of the conversions ``exits``.
+
+    A conversion, such as ``float(x)``, makes data that no tape follows.
 
     what : the first clause, such as "gradient is None".
     """

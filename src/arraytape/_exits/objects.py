@@ -26,12 +26,14 @@ KEYS = "<keys>"  # the field of a dict's keys
 class Thing:
     """An object in the analysis: one object of the running program, or all that one expression creates.
 
-    taint : bits of the conversions to untracked data whose values the object may contain.
+    taint : bits of the conversions (such as ``float(x)``) to untracked data whose values the object may
+    contain.
     fields : dict from keys to possible values.  The key of an attribute is "." and its name.  The key of
     an item is a number, or "=" and a text.  Keys "<...>" are for other relations between objects.
     actual : the module, class or function of the running program that this object is, or None.
     of : the class of an instance, if it is known.
-    closure : the syntax tree of a function or class, and the scope around it.
+    closure : the syntax tree of a function or class, and the scope around it; None if the user's code
+    does not define it.
     me : the possible ``self`` of a bound method.
     is_whole : True if all code that writes to the object is analysed, so that a read without a result
     shows a missed write.
@@ -82,10 +84,12 @@ KNOWN: Value = frozenset((CONSTANT,))
 
 
 def taint_of(values: Iterable[Value]) -> int:
-    """Return the bits of all converted values that may be in ``values``, or in objects they refer to.
+    """Return an int with a bit for each converted value (as of ``float(x)``) in some objects.
 
-    values : sets of Things.  The loop calls no function for each object, because the loop takes a third
-    of an analysis's time.
+    Objects to which they refer count, too.
+
+    values : sets of Things (objects in the analysis).  The loop calls no function for each object,
+    because the loop takes a third of an analysis's time.
     """
     seen: set[Thing] = set().union(*values)
     reached, found = list(seen), 0
@@ -107,7 +111,9 @@ def taint_of(values: Iterable[Value]) -> int:
 
 
 def taint_of_free_names(function: ast.AST, scope: Scope | None) -> int:
-    """Return the bits of converted values that a function may read from variables of outer scopes.
+    """Return an int with a bit for each converted value that a function may read from outer scopes.
+
+    A converted value, such as ``float(x)``, is untracked: no gradient passes through it.
 
     function : the syntax tree.  scope : the scope in which the function is defined.
     """

@@ -35,7 +35,7 @@ class Scope:
         self.outer: set[str] = set()
 
     def lookup(self, name: str) -> Value | None:
-        """Return the possible values of a name; None if neither this scope nor one around it has it."""
+        """Return the objects that a variable of this scope, or of one around it, may be, or None."""
         scope: Scope | None = self
         while scope is not None:
             found = scope.own(name)
@@ -45,13 +45,16 @@ class Scope:
         return None
 
     def own(self, name: str) -> Value | None:
-        """Return the possible values of a name in this scope alone; None if the scope lacks the name."""
+        """Return the objects that a variable of this scope itself may be, or None without one."""
         found = self.names.get(name)
         anywhere = self.names.get(ANY)
         return found if anywhere is None else (found or NOTHING) | anywhere
 
     def assign(self, name: str, value: Value) -> None:
-        """Bind a name in this scope; for a global or nonlocal name, add the value in the outer scope."""
+        """Bind a name in this scope to the possible objects ``value``.
+
+        For a global or nonlocal name, add them to the name's values in the outer scope.
+        """
         if name not in self.outer:
             self.names[name] = value
             return
@@ -62,7 +65,10 @@ class Scope:
             scope.names[name] = (scope.own(name) or NOTHING) | value
 
     def bind_weakly(self, name: str, value: Value) -> None:
-        """Add ``value`` to the possible values of a name; use the name ``ANY`` if it is unknown."""
+        """Add ``value`` to the possible values of a name, because the old ones may still be bound.
+
+        An unknown name is ``ANY``.
+        """
         self.names[name] = (self.own(name) or NOTHING) | value
 
     # --- branches ---------------------------------------------------------------------------------
@@ -83,13 +89,18 @@ class Scope:
         self.names = join_names(*ends) if ends else before
 
     def end_of_turn(self) -> None:
-        """End a turn of a loop: join the variables at each break, continue, and the end of the body."""
+        """End an iteration of a loop: variables may have their values at its end or at a jump.
+
+        A jump is a ``break`` or ``continue``.
+        """
         self.names = join_names(*self.jumps, *([self.names] if self.alive else []))
         self.jumps, self.alive = [], True
 
 
 class ModuleScope(Scope):
-    """The globals of a module; a name that the analysis has not bound has the running module's value.
+    """The globals of a module during the analysis.
+
+    A name that the analysed code has not bound has its value in the running module.
 
     actual : the globals of the running module.  resolve : function from such a value to its Things.
     """
@@ -107,7 +118,10 @@ class ModuleScope(Scope):
 
 
 def join_names(*ways: Names) -> Names:
-    """Return the union of the possible values of each name over several branches of the code."""
+    """Return the possible values of each name after several branches of code: those of all branches.
+
+    ways : for each branch, a dict from names to their possible values.
+    """
     if not ways:
         return {}
     found = dict(ways[0])

@@ -36,7 +36,9 @@ def tree_of(file: str) -> ast.Module | None:
 
 @functools.lru_cache(1024)
 def block_of(file: str, first: int) -> ast.Module | None:
-    """Parse only the function that begins at line ``first``; its nodes have the file's line numbers.
+    """Parse only the function that begins at line ``first`` of a file, which may be large.
+
+    The nodes of the syntax tree have the file's line numbers.
 
     Return None if the source is missing.
     """
@@ -53,7 +55,10 @@ def block_of(file: str, first: int) -> ast.Module | None:
 
 @functools.lru_cache(4096)
 def tree_of_code(code: CodeType) -> Function | Comprehension | None:
-    """Return the tree of a code object's function or comprehension; None if the source is missing."""
+    """Return the syntax tree of a code object; None if the source is missing.
+
+    The code is that of a function or a comprehension.
+    """
     file, name = code.co_filename, code.co_name
     if name == "<module>":
         return tree_of(file)
@@ -87,7 +92,7 @@ def forget_trees() -> None:
 
 
 def enclosing(file: str, line: int) -> int:
-    """Return the line of the ``def`` that encloses a line of a file, or the line itself."""
+    """Return the line of the ``def`` around a line of a file; the line itself if there is no ``def``."""
     lines = linecache.getlines(file)
     indent = len(lines[line - 1]) - len(lines[line - 1].lstrip())
     for number in range(line - 1, 0, -1):
@@ -99,14 +104,14 @@ def enclosing(file: str, line: int) -> int:
 
 
 def first_line(node: ast.AST) -> int:
-    """Return the line of a function's first decorator or ``def``, as ``co_firstlineno`` of its code."""
+    """Return the line of a function's first decorator, or of its ``def``, where its code begins."""
     decorators = getattr(node, "decorator_list", None)
     first: Any = decorators[0] if decorators else node
     return int(first.lineno)
 
 
 def covers(node: ast.AST, span: Span) -> bool:
-    """Return True if a node's source text includes a span of lines and columns."""
+    """Return True if the source text of a syntax node includes a span of lines and columns."""
     line, end_line, column, end_column = span
     first, last, left, right = span_of(node)
     return (first, left) <= (line, column) and (end_line, end_column) <= (last, right)
@@ -119,7 +124,7 @@ def span_of(node: ast.AST) -> Span:
 
 @functools.lru_cache(4096)
 def by_span(function: ast.AST) -> dict[Span, ast.AST]:
-    """Return a dict from source spans to the innermost expression or statement of each span.
+    """Return a dict from spans (lines and columns) to the innermost expression or statement there.
 
     function : the syntax tree that is searched.
     """
@@ -128,7 +133,10 @@ def by_span(function: ast.AST) -> dict[Span, ast.AST]:
 
 
 def node_at(place: Place) -> ast.AST | None:
-    """Return the tree of the expression or statement that runs at ``place``; None without source."""
+    """Return the syntax tree of the expression or statement that runs at the location ``place``.
+
+    Return None if the source is missing.
+    """
     function = tree_of_code(place.code)
     if function is None:
         return None

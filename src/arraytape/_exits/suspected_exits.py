@@ -26,12 +26,13 @@ STEPS = frozenset(("int()", "round()"))  # conversions with the derivative 0, so
 
 
 class Exit(NamedTuple):
-    """A conversion of a followed value to untracked data ("exit"), and where it may have come back.
+    """A conversion of a followed value to untracked data, such as ``float(x)``.
 
     stack : the call stack at the conversion.  how : its kind, such as "float()".
     absent : True if the value depends on a source whose gradient is None.
     present : True if the value depends on a source that has a gradient.
-    back : the stacks of later ops that got a constant which may contain the value.
+    back : where the value may have come back: the stacks of later ops that got a constant which may
+    contain the value.
     """
 
     stack: Stack
@@ -44,10 +45,11 @@ class Exit(NamedTuple):
 def exits_between(
     records: Sequence[Record], sources: Iterable[int], targets: Iterable[int]
 ) -> list[tuple[int, LeftRecord]]:
-    """Return pairs (record number, LEFT record) for conversions of values that depend on the sources.
+    """Return pairs (record number, record) for conversions of values that depend on the sources.
 
-    records : those of a tape.  sources, targets : value ids.
-    Conversions after the last record of a target are left out, because they cannot affect a target.
+    A conversion, such as ``float(x)``, has a record with the opcode LEFT.
+    records : those of a tape.  sources, targets : value ids.  Conversions after the last record of a
+    target are left out, because they cannot affect a target.
     """
     done = {*targets}
     ends = [i for i, record in enumerate(records) if not done.isdisjoint(results_of(record))]
@@ -60,7 +62,9 @@ def exits_between(
 
 
 def sources_of(records: Sequence[Record], value_ids: Iterable[int]) -> set[int]:
-    """Return ``value_ids`` and the ids of all values from which, by ``records``, they were computed."""
+    """Return the ids of some values, and of all values from which they were computed.
+    records : those of a tape, which show what was computed from what.  value_ids : the ids.
+    """
     found = {*value_ids}
     for record in reversed(records):
         if not found.isdisjoint(results_of(record)):
@@ -69,7 +73,7 @@ def sources_of(records: Sequence[Record], value_ids: Iterable[int]) -> set[int]:
 
 
 def frames_in_library(stack: Stack) -> Stack:
-    """Return the innermost frames of a stack, those of the library that the user called.
+    """Return the innermost frames of a call stack, those of the library that the user called.
 
     Return () if the user's code is innermost, or if no frame is the user's.
     """
@@ -80,8 +84,8 @@ def frames_in_library(stack: Stack) -> Stack:
 def writes_out(stack: Stack) -> bool:
     """Return True if a library function that converted a value may write its result to ``output=``.
 
-    Then the converted value may come back in the array ``output``.  stack : that of the conversion.
-    Return True also if the source of the call is missing.
+    Then the converted value (such as ``float(x)``) may come back in the array ``output``.  stack : that
+    of the conversion.  Return True also if the source of the call is missing.
     """
     inside = frames_in_library(stack)
     if not inside:
@@ -92,10 +96,12 @@ def writes_out(stack: Stack) -> bool:
 
 
 def is_written_copy(stack: Stack) -> bool:
-    """Return True if a user's statement writes to the NumPy copy of a value, so that the write is lost.
+    """Return True if a user's statement writes to a NumPy copy of a followed value.
 
-    stack : that of the conversion, which made the copy.  Examples are ``np.asarray(y)[0] = 1``,
-    ``data["y"].values[0] = 1`` and ``np.asarray(y).fill(0)``.
+    The value itself does not change, so the write is lost.
+
+    stack : the call stack at the conversion, which made the copy.  Examples are ``np.asarray(y)[0] =
+    1``, ``data["y"].values[0] = 1`` and ``np.asarray(y).fill(0)``.
     """
     is_passed_on = False  # True if the library function of the inner frame returned the copy
     for place in stack:
@@ -134,7 +140,7 @@ def written_in(statement: ast.stmt | None) -> list[ast.expr]:
 
 
 def chain_of(node: ast.expr) -> Iterator[ast.expr]:
-    """Yield an expression and the objects to which it belongs: ``a.b[0]``, then ``a.b``, then ``a``."""
+    """Yield an expression and the expressions that it reads from: ``a.b[0]``, ``a.b``, ``a``."""
     while True:
         yield node
         if not isinstance(node, ast.Attribute | ast.Subscript):
@@ -160,9 +166,11 @@ def find_suspected(
 ) -> list[Exit]:
     """Return the conversions whose values may be in constants on which the targets depend.
 
-    records, journal : those of one recorder.  exits : the conversions to check, in pairs (record number,
-    Exit).  targets : value ids.  The field ``back`` of a returned Exit has the stacks of the ops that
-    got such constants.
+    The gradient of such a target may lack a part.
+    records : those of one recorder (a tape or an accumulator).
+    journal : its conversions (such as ``float(x)``), and the constants that entered ops after them.
+    exits : the conversions to check, in pairs (record number, Exit).  targets : value ids.  The field
+    ``back`` of a returned Exit has the stacks of the ops that got such constants.
     """
     left = [(i, exit_) for i, exit_ in exits if exit_.how not in STEPS]
     if not left:

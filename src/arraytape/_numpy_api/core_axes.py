@@ -23,7 +23,9 @@ OPTIONS = frozenset(("axes", "axis", "keepdims"))
 def with_core_axes(
     ufunc: np.ufunc, function: Callable[..., Any], options: dict[str, Any], *inputs: Any
 ) -> Any:
-    """Call an op in place of a generalized ufunc, with the options that say which axes are core axes.
+    """Call an op in place of a generalized ufunc, with options that select its core axes.
+
+    Core axes are those over which one elementary operation runs, such as the last ones for ``vecdot``.
 
     function : the op for ``ufunc``, which expects core axes last.  options : ``axis``, ``axes`` and
     ``keepdims``, if given.  Raise TypeError or ValueError in the cases in which NumPy does: ``axis`` for

@@ -22,7 +22,10 @@ def as_complex(x: Array) -> Array:
 
 
 def complex_if_negative(x: Array) -> Array:
-    """Cast x to a complex dtype if an element is real and negative; else return x unchanged."""
+    """Cast x to a complex dtype if an element is real and negative, so that its root is not NaN.
+
+    Else return x unchanged.
+    """
     if x.dtype.kind == "c":
         found = any((elementwise.imag(x) == 0) & (elementwise.real(x) < 0))
     else:
@@ -31,7 +34,10 @@ def complex_if_negative(x: Array) -> Array:
 
 
 def complex_if_beyond_one(x: Array) -> Array:
-    """Cast x to a complex dtype if an element is real and lies outside [-1, 1]; else return x."""
+    """Cast x to a complex dtype if an element is real and lies outside [-1, 1].
+
+    Then arccos of the element is not NaN.  Else return x unchanged.
+    """
     outside = abs(x) > 1
     if x.dtype.kind == "c":
         outside = outside & (elementwise.imag(x) == 0)

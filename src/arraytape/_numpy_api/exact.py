@@ -73,7 +73,7 @@ def compute_by_numpy(
     function: Callable[..., Any], ours: Callable[[], Any], args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:  # fmt: skip
-    """Return the result of a call of a NumPy function, with the derivative of a composition of ops.
+    """Return NumPy's result of a call of a function, with the derivative of a composition of ops.
 
     function : the function of NumPy, which computes the value from the raw data of ``args`` and
     ``kwargs``.  ours : calls the composition with the same arguments; tapes record its ops.
@@ -158,7 +158,10 @@ def named_as(name: str, function: Callable[..., Any], *first: Any) -> Callable[.
 
 
 def numpys_result_as_arrays(value: Any, home: Array) -> Any:
-    """Convert the arrays and scalars in NumPy's result to Arrays on the device of ``home``."""
+    """Convert the arrays and scalars in a result of NumPy to Arrays on the device of ``home``.
+
+    home : an Array argument of the call.
+    """
     if isinstance(value, tuple | list):
         parts = [numpys_result_as_arrays(part, home) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
@@ -166,12 +169,12 @@ def numpys_result_as_arrays(value: Any, home: Array) -> Any:
 
 
 def is_data(value: Any) -> bool:
-    """Return True if a value is raw data of any library, or a NumPy scalar."""
+    """Return True if a value is an array of NumPy, CuPy or another array library, or a NumPy scalar."""
     return isinstance(value, np.generic) or type(value) in STORAGES
 
 
 def copy_if_view(value: Any) -> Any:
-    """Return raw data that shares no memory with another array: copy ``value`` if it is a NumPy view."""
+    """Return data that shares no memory with another array: copy ``value`` if it is a NumPy view."""
     if type(value) in STORAGES and type(value) is not np.ndarray:
         return value
     value = np.asarray(value)
@@ -179,10 +182,11 @@ def copy_if_view(value: Any) -> Any:
 
 
 def join_numpys_values(found: Any, value: Any, function: Callable[..., Any]) -> Any:
-    """Return Arrays that hold NumPy's values, but are recorded as the results of a composition of ops.
+    """Return Arrays that hold NumPy's values, and get derivatives from a composition of ops.
 
     found : the results of the composition.  value : NumPy's results.  function : the NumPy function, for
-    messages.  The Arrays get the value ids of ``found``, so that tapes follow them.
+    messages.  The Arrays get the value ids of ``found``, so that tapes follow them as if they were
+    ``found``.
     """
     if isinstance(found, tuple | list):
         pairs = zip(found, value, strict=True)

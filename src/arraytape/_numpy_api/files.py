@@ -18,7 +18,9 @@ from .numpy_arguments import host_values
 
 
 def on_host_data(function: Callable[..., Any], leaves: bool) -> Callable[..., Any]:
-    """Return a function that calls NumPy's ``function`` with NumPy arrays in place of Arrays.
+    """Return a function that calls NumPy's ``function``, such as ``np.save``, with NumPy arrays.
+
+    They replace Arrays among its arguments.
 
     leaves : True if tapes note each conversion of an Array to a NumPy array, for messages.
     """

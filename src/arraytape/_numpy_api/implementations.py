@@ -52,7 +52,7 @@ DEVICE: contextvars.ContextVar[Any] = contextvars.ContextVar("DEVICE", default=N
 def asarray_in_program(
     a: ArrayLike, dtype: DType = None, *layout: Any, copy: bool | None = None, **options: Any
 ) -> Any:
-    """Replace ``np.asarray`` in NumPy's code: return an Array.
+    """Replace ``np.asarray`` while NumPy's Python code runs on Arrays: return an Array.
 
     Return a NumPy array if no Array can hold the dtype, for example strings.
     layout, options : further arguments of ``np.asarray``, which are ignored.
@@ -78,12 +78,12 @@ def array_in_program(
 
 
 def array_maker(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a replacement for a function such as ``np.zeros``, which makes an Array instead."""
+    """Return a function that makes an Array, in place of one such as ``np.zeros`` in NumPy's code."""
     return lambda *args, **options: asarray_in_program(function(*args, **options))
 
 
 def empty(*args: Any, **options: Any) -> Any:
-    """Replace ``np.empty`` in NumPy's code: make an Array of zeros.
+    """Replace ``np.empty`` while NumPy's Python code runs on Arrays: make an Array of zeros.
 
     For integers make a NumPy array, since NumPy's code uses integer arrays for lengths.
     """
@@ -94,7 +94,12 @@ def empty(*args: Any, **options: Any) -> Any:
 def full_in_program(
     shape: ShapeLike, fill_value: ArrayLike, dtype: DType = None, **layout: Any
 ) -> Any:
-    """Replace ``np.full`` in NumPy's code: make an Array that, for tapes, depends on ``fill_value``."""
+    """Replace ``np.full`` while NumPy's Python code runs on Arrays.
+
+    The Array that it makes has gradients with respect to ``fill_value``.
+
+    NumPy's Python code then gets Arrays.
+    """
     value = asarray_in_program(fill_value)
     made = asarray_in_program(np.zeros(shape, value.dtype if dtype is None else dtype))
     made[...] = value
@@ -112,7 +117,9 @@ class Converter:
         self.arrays = tuple([asarray_in_program(x) for x in given])
 
     def keep_python_numbers(self, arrays: Iterable[Any]) -> list[Any]:
-        """Return ``arrays`` with the Python numbers among the arguments in place of their arrays.
+        """Return ``arrays``, but Python numbers among the converted arguments as they were.
+
+        So a Python number does not determine the dtype of a result.
 
         arrays : an array or dtype for each argument.
         """
@@ -143,7 +150,10 @@ class Converter:
 
 
 class OfArrays(type):
-    """The metaclass of AnyArray: ``isinstance(x, AnyArray)`` is True for NumPy arrays and Arrays."""
+    """The metaclass of AnyArray, by which ``isinstance(x, AnyArray)`` is True for Arrays, too.
+
+    AnyArray replaces ``np.ndarray`` in NumPy's Python code.
+    """
 
     def __instancecheck__(cls, value: Any) -> bool:
         return isinstance(value, np.ndarray | Array)
@@ -154,7 +164,7 @@ class AnyArray(metaclass=OfArrays):
 
 
 def nan_to_num(x: ArrayLike, copy: bool = True, *more: Any, **named: Any) -> Any:
-    """Compute ``numpy.nan_to_num``.
+    """Compute ``numpy.nan_to_num`` of an Array x: replace NaN and infinities by numbers.
 
     The parts of a complex x are converted separately, since NumPy's code would write to ``x.real``.
     """
@@ -168,15 +178,17 @@ def nan_to_num(x: ArrayLike, copy: bool = True, *more: Any, **named: Any) -> Any
     return x
 
 
-def broadcast(*given: Any) -> Any:
-    """Return a ``numpy.broadcast`` object with the common shape of ``given``, without their values."""
-    return np.broadcast(*[np.broadcast_to(False, np.shape(x)) for x in given])
+def broadcast(*arrays: Any) -> Any:
+    """Return a ``numpy.broadcast`` object for Arrays, of which NumPy's code reads only the shape."""
+    return np.broadcast(*[np.broadcast_to(False, np.shape(x)) for x in arrays])
 
 
 def pad_without_values(
     array: Array, pad_width: Iterable[tuple[int, int]], fill_value: ArrayLike | None = None
 ) -> tuple[Any, tuple[slice, ...]]:
-    """Replace ``_pad_simple`` of ``numpy.pad``, which reads ``array.flags``; no Array has flags.
+    """Enlarge an Array for ``numpy.pad``, before values are written to the new elements.
+
+    This replaces NumPy's ``_pad_simple``, which reads ``array.flags``; no Array has flags.
 
     Return an enlarged Array that contains ``array``, and the slices of the region that holds it.
     pad_width : pairs of the numbers of new elements before and after each axis.
@@ -243,7 +255,7 @@ def roots_refined_by_newton(p: ArrayLike) -> Any:
 def extremum_but_nan(
     function: Callable[..., Any], extremum: Callable[..., Any], neutral: float
 ) -> Callable[..., Any]:
-    """Return ``numpy.nanmax`` or ``nanmin`` for Arrays.
+    """Return ``numpy.nanmax`` or ``nanmin`` for Arrays, with derivatives.
 
     function : ``np.nanmax`` or ``np.nanmin``.  extremum : ``np.max`` or ``np.min``.  neutral : -inf or
     inf, which replaces NaN before ``extremum`` is called.  If all elements are NaN and ``initial=`` is
@@ -277,7 +289,7 @@ def extremum_but_nan(
 def by_lines_where_nan_is(
     function: Callable[..., Any], plain: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Return ``np.nanquantile`` or ``np.nanpercentile`` for Arrays.
+    """Return ``np.nanquantile`` or ``np.nanpercentile`` for Arrays, fast where no NaN is.
 
     NumPy's code for ``function`` processes one 1-D slice of the array after another.  If the array holds
     no NaN, the faster function ``plain``, such as ``np.quantile``, computes the result instead.
@@ -303,7 +315,9 @@ def by_lines_where_nan_is(
 def nanmedian_of_lines(
     a: Any, axis: int = -1, out: None = None, overwrite_input: bool = False
 ) -> Any:
-    """Replace ``_nanmedian_small`` of ``numpy.nanmedian``, which uses a masked array.
+    """Return the median of the elements that are not NaN, along the axis.
+
+    This replaces ``_nanmedian_small`` of ``numpy.nanmedian``, which uses a masked array.
 
     Return the median of the elements that are not NaN, along the axis.
     """
@@ -353,7 +367,7 @@ def corrcoef(
 
 
 def with_value_of(value: Array, formula: Array) -> Any:
-    """Return ``value`` with the derivatives of ``formula``; the two differ only by rounding errors.
+    """Return ``value`` with the derivatives of ``formula``; the two differ only in rounding errors.
 
     The added difference is -0.0 where they are equal, since adding 0.0 would turn -0.0 into 0.0.
     """
@@ -363,7 +377,7 @@ def with_value_of(value: Array, formula: Array) -> Any:
 
 
 def private(path: str) -> Any:
-    """Return the private object of NumPy at a path such as "_core._methods._var"; None without one."""
+    """Return NumPy's private object at a dotted path such as "_core._methods._var", or None."""
     found: Any = np
     for name in path.split("."):
         found = getattr(found, name, None)
@@ -406,6 +420,8 @@ class Warnings:
         """Issue a warning that names the user's line, in place of ``warnings.warn``.
 
         Do nothing while ``exact.WARNED`` is True: then NumPy's own function has issued the warning.
+
+        The parameters are those of ``warnings.warn``.
         """
         if not exact.WARNED.get():
             warnings.warn(message, category, stacklevel=errors.stacklevel(), **more)
@@ -417,7 +433,7 @@ class Warnings:
 class Module:
     """A replacement for a module of NumPy, such as ``np.linalg``, among the globals of NumPy's code.
 
-    Each attribute is replaced when it is first read, as ``replace_numpys_global`` does.
+    When an attribute is first read, a version that works on Arrays replaces it.
     """
 
     def __init__(self, module: types.ModuleType) -> None:
@@ -430,7 +446,7 @@ class Module:
 
 
 class Program:
-    """A function of NumPy that is written in Python, and runs on Arrays.
+    """A function of NumPy that is written in Python, such as ``np.gradient``, and runs on Arrays.
 
     The first call copies it, with globals whose functions make Arrays.
     """
@@ -471,7 +487,10 @@ GLOBALS: dict[str, dict[str, Any]] = {}  # from the name of a module of NumPy to
 
 
 def rebound(function: types.FunctionType) -> Callable[..., Any]:
-    """Return a copy of a NumPy function with globals in which functions like ``asarray`` make Arrays."""
+    """Return a copy of a NumPy function that runs on Arrays: functions in its globals make Arrays.
+
+    For example, its ``asarray`` returns an Array.
+    """
     home = function.__globals__
     if home["__name__"] not in GLOBALS:
         GLOBALS[home["__name__"]] = {
@@ -487,7 +506,7 @@ def rebound(function: types.FunctionType) -> Callable[..., Any]:
 
 
 def replace_numpys_global(value: Any) -> Any:
-    """Return the object that replaces a global of NumPy's code, so that the code runs on Arrays.
+    """Return the object that replaces a global value of NumPy's code, so that it runs on Arrays.
 
     Return ``value`` itself if it needs no replacement.
     """
@@ -545,7 +564,7 @@ def program_of(function: types.FunctionType) -> Callable[..., Any]:
 
 
 def raised_by_numpy(error: Exception) -> bool:
-    """Return True if NumPy's code raised the error, so that its message names no function and line.
+    """Return True if NumPy's code raised the error, whose message then names no function or line.
 
     The caller then raises an error that names the NumPy function and the user's line.
     """
@@ -556,7 +575,7 @@ def raised_by_numpy(error: Exception) -> bool:
 
 
 def as_results(value: Any) -> Any:
-    """Convert NumPy arrays and scalars in nested dicts, lists and tuples to Arrays.
+    """Convert the results of NumPy's code to Arrays: NumPy arrays and scalars in nested containers.
 
     Integer scalars stay, because they may be lengths.
     """

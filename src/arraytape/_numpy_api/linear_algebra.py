@@ -58,7 +58,7 @@ def einsum(
     *operands: Any, optimize: bool | str | Sequence[Any] = False, dtype: DType = None,
     casting: Casting = "safe", order: str = "K", out: Array | None = None,
 ) -> Array:  # fmt: skip
-    """Compute ``numpy.einsum``, also called with lists of axes: ``einsum(x, [0, 1], y, [1, 2])``."""
+    """Compute ``numpy.einsum``, which also takes lists of axes: ``einsum(x, [0, 1], y, [1, 2])``."""
     if isinstance(operands[0], str):
         subscripts, arrays = operands[0], arrays_like_first(*operands[1:])
     else:
@@ -82,7 +82,7 @@ def einsum(
 
 
 def letter(i: int | EllipsisType) -> str:
-    """Return the subscript of einsum for axis number i, such as "A" for 0, or "..." for Ellipsis."""
+    """Return the letter for axis number i in a text like "AB,BC": "A" for 0, "..." for Ellipsis."""
     if i is Ellipsis:
         return "..."
     if not 0 <= i < 52:
@@ -282,7 +282,7 @@ def numpy_pinv(
 
 
 def hermitian_from_lower(a: Array) -> Array:
-    """Return the Hermitian matrix whose lower triangle is that of ``a``."""
+    """Return the Hermitian matrix whose lower triangle is that of ``a``; ignore the upper one."""
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise np.linalg.LinAlgError(
             f"np.linalg.pinv: hermitian=True needs square matrices, got {describe(a)} [at {user_line()}]"
@@ -294,7 +294,7 @@ def hermitian_from_lower(a: Array) -> Array:
 
 
 def numpy_eigvals(a: ArrayLike) -> Array:
-    """Compute ``numpy.linalg.eigvals``; the result is real where NumPy's is (``are_given_as_real``)."""
+    """Compute ``numpy.linalg.eigvals``; the result is real where NumPy's is."""
     a = array_of(a)
     values = linalg.eigvals(a)
     return elementwise.real(values) if are_given_as_real(a, values) else values
@@ -314,7 +314,7 @@ def are_given_as_real(a: Array, values: Array) -> bool:
 
 
 def numpy_eig(a: ArrayLike) -> Any:
-    """Compute ``numpy.linalg.eig``; the results are real where NumPy's are (``are_given_as_real``)."""
+    """Compute ``numpy.linalg.eig``; the results are real where NumPy's are."""
     a = array_of(a)
     values, vectors = found = linalg.eig(a)
     if not are_given_as_real(a, values):
@@ -374,9 +374,10 @@ def cond(x: ArrayLike, p: Order = None) -> Array:
 
 
 def infinite_where_nan(found: Array, zero: Array) -> Array:
-    """Replace NaN in the condition numbers ``found`` by infinity, as for a singular matrix.
+    """Replace NaN in condition numbers by infinity, as for a singular matrix.
 
-    zero : the number, 0 or infinite, because of which an element is NaN: the divisor or the norm.
+    found : the condition numbers.  zero : the divisor or norm, which is 0 or infinite where a condition
+    number is NaN.
     """
     infinite = where(elementwise.isinf(zero), zero, 1.0 / zero)
     return where(elementwise.isnan(found), infinite, found)
@@ -420,9 +421,9 @@ def numpy_lstsq(
 
 
 def tolerance_for_rank(values: np.ndarray[Any, Any], rank: int) -> float:
-    """Return a tolerance for ``pinv``, so that it treats a matrix as one of the given rank.
+    """Return a relative tolerance for ``pinv``, with which it treats a matrix as one of this rank.
 
-    values : the singular values, in descending order.  The tolerance is relative to the first.
+    values : the singular values in descending order; the tolerance is relative to the first.
     """
     if not rank:
         return 1.0

@@ -44,7 +44,7 @@ from .numpy_arguments import (
 
 
 def position_of(name: str) -> Callable[..., Array]:
-    """Return the method ``argmax`` or ``argmin``.
+    """Return the method ``argmax`` or ``argmin`` of Array, given by name.
 
     Its ``axis`` may be positional, as in NumPy; in the standard it is a keyword.
     """
@@ -657,7 +657,7 @@ def conj(x: Array) -> Array:
 
 
 def set_flat(x: Array, value: ArrayLike) -> None:
-    """Assign values to all elements in C order, for ``x.flat = value``; repeat them if there are few."""
+    """Run ``x.flat = value``: assign values to all elements in C order; repeat them if there are few."""
     FlatIterator(x)[:] = value
 
 

@@ -91,7 +91,7 @@ def is_numpys(name: str, chapter: str = "") -> bool:
 
 
 def has_counterpart(function: Any) -> bool:
-    """Return True if arraytape has a recorded function for a ufunc or function of NumPy."""
+    """Return True if arraytape has a recorded function that computes a ufunc or function of NumPy."""
     if isinstance(function, np.ufunc):
         return function in protocols.UFUNCS
     if not hasattr(function, "_implementation"):
@@ -152,7 +152,9 @@ def call_numpys_function(
 def named_in_namespace(
     name: str, chapter: str, function: Callable[..., Any], call: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Return the function that the namespace shows for a name of NumPy, with its name and docstring.
+    """Return the function that the namespace has for a name of NumPy, such as ``xp.concatenate``.
+
+    It has NumPy's name and docstring.
 
     name, chapter : the name, and the submodule or "".  function : NumPy's function, whose docstring is
     appended.  call : computes the results, which are converted to Arrays.
@@ -175,7 +177,7 @@ def named_in_namespace(
 
 
 class Grid:
-    """A counterpart of ``numpy.r_``, ``c_``, ``mgrid`` or ``ogrid``, which makes Arrays.
+    """The namespace's counterpart of ``numpy.r_``, ``c_``, ``mgrid`` or ``ogrid``, which makes Arrays.
 
     numpys : NumPy's object.
     """

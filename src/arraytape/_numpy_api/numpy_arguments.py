@@ -55,13 +55,13 @@ OF_LISTS = {
 
 
 def assembled(value: Any) -> Any:
-    """Join nested lists that hold Arrays to one recorded Array; return other values unchanged."""
+    """Join nested lists that hold Arrays to one Array by recorded ops; return other values unchanged."""
     holds = isinstance(value, list | tuple) and first_array(value) is not None
     return asarray(value) if holds else value
 
 
 def assembled_data(value: Any) -> Any:
-    """Join nested lists that hold Arrays to one recorded Array; return other values unchanged.
+    """Join nested lists that hold Arrays to one Array by recorded ops; return other values unchanged.
 
     Return the lists unchanged, too, if all Arrays in them are integers of shape (), which may be
     lengths, axes or indices.
@@ -71,7 +71,7 @@ def assembled_data(value: Any) -> Any:
 
 
 def assemble_argument(function: Callable[..., Any], value: Any) -> Any:
-    """Join an argument of NumPy's ``function`` to one Array if it is a list of Arrays for an array.
+    """Join an argument of a NumPy function to one Array if it is a list of Arrays.
 
     Lists for functions that process lists, and lists of lengths or axes, are returned unchanged.
     """
@@ -151,10 +151,10 @@ def broadcasts(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
 
 
 def mask_of(name: str, x: Array, where: ArrayLike) -> Array:
-    """Check the argument ``where=`` of NumPy's function ``name``, and return it as a boolean Array.
+    """Check the argument ``where=`` of a NumPy function, and return it as a boolean Array.
 
-    It must broadcast to the shape of x.  Lists and scalars are converted to booleans.  As in NumPy, an
-    array of another dtype raises TypeError.
+    name : the function, for messages.  The mask must broadcast to the shape of x.  Lists and scalars are
+    converted to booleans.  As in NumPy, an array of another dtype raises TypeError.
     """
     where = assembled(where)
     if not isinstance(where, np.ndarray | Array):
@@ -174,7 +174,8 @@ def mask_of(name: str, x: Array, where: ArrayLike) -> Array:
 def mark_as_scalar(y: Array) -> Array:
     """Make a result of shape () immutable like a NumPy scalar, so that ``y += 1`` makes a new Array.
 
-    A view is copied, since its root may change, but a boolean view is returned unchanged.
+    A view is copied, since the Array whose memory it shows may change.  A boolean view is returned
+    unchanged.
     """
     if y._state & IS_VIEW and y.dtype.kind != "b":
         return positive(y)
@@ -198,7 +199,7 @@ def normalize_axes(name: str, x: Array, axis: Axis) -> list[int]:
 
 
 def write_into(out: Array, result: Array, casting: Casting = "same_kind") -> Array:
-    """Write a result into the argument ``out=`` of a function, and return ``out``.
+    """Write a result into the Array ``out``, the argument ``out=`` of a function, and return it.
 
     Raise ValueError if the shapes differ, TypeError if ``casting`` forbids the cast.
     """
@@ -267,7 +268,7 @@ def cast_checked(name: str, x: Array, dtype: DType, casting: Casting) -> Array:
 
 
 def host_values(x: ArrayLike) -> np.ndarray[Any, Any]:
-    """Return the values of an Array or array-like object as a NumPy array, unseen by tapes."""
+    """Return the values of an Array or array-like object as a NumPy array that no tape follows."""
     x = assembled(x)
     if not isinstance(x, Array):
         return np.asarray(x)
@@ -285,7 +286,7 @@ def raw_argument(value: Any) -> Any:
 
 
 def without_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that calls NumPy's ``function`` on the data of Arrays, and returns Arrays.
+    """Return a function on Arrays that calls NumPy's ``function`` and is not recorded.
 
     It serves functions whose results are integers or booleans, which have no derivative.  Under ``vmap``
     NumPy is called for one example after the other.

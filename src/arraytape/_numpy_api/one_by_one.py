@@ -42,9 +42,12 @@ def map_nested_arrays(value: Any, function: Callable[[Array], Any]) -> Any:
 
 
 def needs_separate_calls(error: BaseException | None) -> bool:
-    """Return True if an error or one of its causes is NoBatchedForm, such as ``float(x)`` raises.
+    """Return True if a function failed under ``vmap`` because examples need separate calls.
 
-    Under ``vmap``, ``float(x)`` has no single value, so the code has to run for each example.
+    The error, or one of its causes, then is NoBatchedForm.
+
+    An example is one element of the mapped axis.  ``float(x)`` raises the error: under ``vmap`` x has no
+    single value, so the code has to run for each example.
     """
     while error is not None and not isinstance(error, NoBatchedForm):
         error = error.__cause__
@@ -56,8 +59,9 @@ def together_or_one_by_one(
 ) -> Any:
     """Call a function once for all examples of a ``vmap``; if that fails, call it once for each example.
 
-    name : the function's name, for messages.  args, options : the arguments, which may hold batched
-    data.  A call for all examples fails if it raises NoBatchedForm, as by a branch on a value.
+    name : the function's name, for messages.  args, options : the arguments, which may hold data of all
+    examples along the mapped axis.  A call for all examples fails if it raises NoBatchedForm, as by a
+    branch on a value.
     """
     try:
         return function(*args, **options)
@@ -72,12 +76,13 @@ def one_by_one(
     name: str, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any],
     axis_id: int, size: int,
 ) -> Any:  # fmt: skip
-    """Call the function for each example along a hidden axis of ``vmap``; stack the results along it.
+    """Call a function for each example of ``vmap``, and stack the results.
 
-    axis_id, size : the id and the length of the hidden axis.
-    The results must have the same shape.  An argument that all examples share is repeated for each
-    example if a tape inside the ``vmap`` follows it.  Otherwise the tape would sum the cotangents of
-    different examples.
+    ``vmap`` keeps the axis that it maps as a hidden axis of the data.
+
+    axis_id, size : the id and the length of this axis.  The results must have the same shape.  An
+    argument that all examples share is repeated for each example if a tape inside the ``vmap`` follows
+    it.  Otherwise the tape would sum the cotangents of different examples.
     """
     inside = recorders_within(axis_id)
     shown = {
@@ -106,10 +111,12 @@ def one_by_one(
 
 
 def stack_examples(found: Sequence[Any], axis_id: int) -> Any:
-    """Return one result for the results ``found`` of all examples, stacked along a hidden axis.
+    """Return one result for the results of all examples of ``vmap``, which calls ran separately.
 
-    Nestings are stacked leaf by leaf.  NumPy values and numbers that are equal for all examples are
-    returned unstacked.
+    found : the results.  axis_id : the id of the axis that ``vmap`` maps, along which they are stacked.
+
+    Arrays in nested containers are stacked one by one.  NumPy values and numbers that are equal for all
+    examples are returned unstacked.
     """
     first = found[0]
     if isinstance(first, Array):
@@ -143,7 +150,7 @@ def captured_value_error(name: str, what: str) -> Exception:
 
 
 class FollowedWithin(set[int]):
-    """The set of the value ids that a recorder inside the ``vmap`` follows at present.
+    """The set of the value ids that recorders (tapes or accumulators) inside a ``vmap`` follow.
 
     The set holds no ids itself: ``id in set`` asks the recorders.  inside : these recorders.
     """
@@ -162,6 +169,8 @@ class FollowedWithin(set[int]):
 class Captures(BaseRecorder):
     """A recorder that raises ValueError if a function uses a followed value that is no argument.
 
+    Like a tape, it gets the record of each op.
+
     The tapes inside the ``vmap`` would sum the cotangents that different examples add to such a value.
     name : the NumPy function, for the message.  inside : the recorders of these tapes.
     given : the Array arguments of the function.
@@ -172,7 +181,10 @@ class Captures(BaseRecorder):
         self.given, self.first = {current(x)[0] for x in given}, new_value_id()
 
     def record(self, record: Record) -> None:
-        """Raise ValueError for a followed input that is no argument, and older than the first call."""
+        """Raise ValueError if an op uses a followed value that was captured from an enclosing scope.
+
+        Such a value is no argument of the function, and older than its first call.
+        """
         for value_id in inputs_of(record):
             if value_id < self.first and value_id not in self.given and value_id in self.followed:
                 raise captured_value_error(self.name, "an Array that a tape follows")

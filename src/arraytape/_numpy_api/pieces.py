@@ -72,16 +72,16 @@ def ends_of_parts(n: int, indices_or_sections: ArrayLike) -> list[int]:
 MOST_PARTS = 2**31  # a list of as many parts would fill the memory
 
 
-def number_of_parts(asked: np.ndarray[Any, Any]) -> int:
+def number_of_parts(parts: np.ndarray[Any, Any]) -> int:
     """Return the number of parts for ``np.split`` as an int.
 
-    asked : an array of shape (), from the user's argument.  Raise TypeError if it is no integer,
-    ValueError if it is not positive.
+    parts : the user's argument as an array of shape ().  Raise TypeError if it is no integer, ValueError
+    if it is not positive.
     """
     try:
-        count = operator.index(asked.item())
+        count = operator.index(parts.item())
     except TypeError as error:
-        raise failure(f"np.split: {describe(asked.item())} parts", error) from error
+        raise failure(f"np.split: {describe(parts.item())} parts", error) from error
     if not 0 < count < MOST_PARTS:
         raise ValueError(f"np.split: pass one or more parts, got {count} [at {user_line()}]")
     return count
@@ -102,7 +102,7 @@ def split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list
 
 
 def split_along(name: str, least: int, axis: int) -> Callable[..., list[Array]]:
-    """Return the function ``name``: ``numpy.hsplit``, ``vsplit`` or ``dsplit``.
+    """Return ``numpy.hsplit``, ``vsplit`` or ``dsplit`` for Arrays, given by ``name``.
 
     least : the smallest number of axes of the array.  axis : the axis that is split.
     """
@@ -184,7 +184,9 @@ def numpy_compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None) 
 
 
 def take_from_empty(a: Array, places: ArrayLike, axis: int, mode: Any = "raise") -> Array:
-    """Compute ``numpy.take`` of the empty Array a: NumPy checks the indices and determines the shape.
+    """Compute ``numpy.take`` of an Array without elements.
+
+    NumPy checks the indices and determines the shape.
 
     places : the indices.  axis, mode : as in ``numpy.take``.
     """
@@ -295,7 +297,7 @@ def check_order(order: str | None) -> None:
 
 
 def laid_out_in_order(y: Array, order: str | None, like: Array) -> Array:
-    """Return y in the memory layout that the argument ``order`` of a NumPy function requests.
+    """Return a function's result y in the memory layout that its argument ``order`` requests.
 
     "A" means "F" if ``like``, the function's argument, is in Fortran order, else "C".  "K" means no
     change.
@@ -405,7 +407,10 @@ def array_maker_like(name: str) -> Callable[..., Array]:
 
 
 def axes_in_memory_like(made: Array, a: Array) -> Array:
-    """Return ``made`` with its axes in memory in the same order as the axes of ``a``."""
+    """Return ``made`` with the memory layout of ``a``: its axes have the same order by stride.
+
+    ``np.zeros_like(a)`` and similar functions return such arrays.
+    """
     strides = getattr(data_in_layout(a), "strides", None)
     if strides is None or order_of(a):
         return in_order(made, "F") if is_fortran(a) else made
@@ -426,7 +431,7 @@ def numpy_array(
 def meshgrid(
     *xi: Any, indexing: Literal["xy", "ij"] = "xy", sparse: bool = False, copy: bool = True
 ) -> Any:
-    """Compute ``numpy.meshgrid``; with ``copy=False`` the grids are views."""
+    """Compute ``numpy.meshgrid`` of 1-D Arrays; with ``copy=False`` the grids are views."""
     grids = creation.grids(arrays_like_first(*xi), indexing, sparse)
     return tuple([in_order(grid, "C") for grid in grids]) if copy else tuple(grids)
 

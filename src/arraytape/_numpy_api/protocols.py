@@ -156,7 +156,8 @@ def no_counterpart(
 ) -> TypeError:
     """Return the TypeError for a call of a function of NumPy that does not work on Arrays.
 
-    name, home : the function's name, and the module before it, such as "np.linalg.".
+    name, home : the function's name, and the module before it, such as "np.linalg.".  why : the rest of
+    the message.
     """
     return TypeError(
         f"{home}{name} {why} [at {user_line()}]; use the array API's name on the Arrays, or "
@@ -212,7 +213,9 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
 def with_options(
     ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
-    """Run a method of a ufunc, or a ufunc with options: ``np.add.reduce(x)``, ``np.add(x, y, out=z)``.
+    """Run a method of a ufunc, or a ufunc with options, by a recorded op.
+
+    Examples are ``np.add.reduce(x)`` and ``np.add(x, y, out=z)``.
 
     method : the method's name; "__call__" for the ufunc itself.
     """
@@ -260,9 +263,10 @@ def outs_of(ufunc: np.ufunc, outs: tuple[Any, ...]) -> tuple[Array | None, ...]:
 def call_ufunc(
     ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any], outs: tuple[Any, ...]
 ) -> Any:
-    """Compute a call of a ufunc by its op; return MISSING if no op has these options.
+    """Compute a call of a ufunc by arraytape's op; return the marker MISSING if no op has these options.
 
-    inputs : the operands.  outs : the Arrays of ``out=``, which the mask ``where=`` needs.
+    inputs : the operands.  outs : the Arrays of ``out=``, which keep their elements where the mask
+    ``where=`` is False.
     """
     function = op_of_ufunc(ufunc)
     if function is not None and ufunc.signature and not core_axes.OPTIONS.isdisjoint(options):
@@ -288,12 +292,14 @@ def call_ufunc(
     return tuple(taken_of) if len(taken_of) > 1 else taken_of[0]
 
 
-def as_laid_out(ufunc: np.ufunc, given: Sequence[Any], y: Any) -> Any:
-    """Return the result y of a ufunc in the memory layout that NumPy's result has.
+def as_laid_out(ufunc: np.ufunc, uncast_inputs: Sequence[Any], y: Any) -> Any:
+    """Return the result y of a ufunc in the memory layout that NumPy's result would have.
 
-    given : the inputs before they were cast, which determine this layout.
+    uncast_inputs : the inputs before they were cast, which determine this layout.
     """
-    arrays = [current(x)[1] for x in arrays_like_first(*[x for x in given if type(x) not in WEAK])]
+    arrays = [
+        current(x)[1] for x in arrays_like_first(*[x for x in uncast_inputs if type(x) not in WEAK])
+    ]
     if ufunc.signature or type(y) is not Array or any(type(x) is not np.ndarray for x in arrays):
         return y
     flags: Any = [*[["readonly"]] * len(arrays), ["writeonly", "allocate"]]
@@ -340,7 +346,7 @@ def in_dtype(ufunc: np.ufunc, inputs: Sequence[Any], dtype: DType, casting: Cast
 def run_reduce(
     ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any], outs: tuple[Any, ...]
 ) -> Any:
-    """Run ``ufunc.reduce(*inputs, **options)``; return MISSING if no op computes it.
+    """Run ``ufunc.reduce(*inputs, **options)``; return the marker MISSING if no op computes it.
 
     outs : the Array of ``out=``, whose dtype determines that of the sum.
     """
@@ -391,7 +397,9 @@ def in_dtype_of_out(x: ArrayLike, options: dict[str, Any], out: Array) -> dict[s
 def run_at(
     ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any], outs: tuple[Any, ...]
 ) -> Any:
-    """Run ``ufunc.at(*inputs)``; return MISSING if the first input is no Array, or there is no op.
+    """Run ``ufunc.at(*inputs)``, which writes to the first input, by a recorded op.
+
+    Return the marker MISSING if the first input is no Array, or there is no op.
 
     options, outs : always empty for this method.
     """
@@ -422,7 +430,7 @@ def missing_ufunc(ufunc: np.ufunc, method: str, options: dict[str, Any]) -> Type
 
 
 def write_broadcast(out: Array, result: Array, casting: Casting = "same_kind") -> Array:
-    """Write a result into the argument ``out=``, broadcast to its shape, and return ``out``."""
+    """Write a result into the argument ``out=`` of a ufunc, broadcast to its shape; return ``out``."""
     check_fits(out, result, casting)
     if result.shape != out.shape:
         result = broadcast_to(result, np.broadcast_shapes(result.shape, out.shape))
@@ -477,11 +485,13 @@ def array_function(
 def as_numpys(
     function: Callable[..., Any], y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Return the result y of shape () as an immutable scalar or a writable Array, as NumPy would.
+    """Return a function's result y of shape () as an immutable scalar or a writable Array.
 
-    function : NumPy's function; OF_ARRAYS has those that return arrays of shape (), others return
-    scalars.  If y is one of the arguments in ``args`` or ``kwargs``, it stays unchanged, or is copied if
-    it has to become writable.
+    NumPy returns a scalar or an array of shape () in the same cases.
+
+    function : NumPy's function; the table OF_ARRAYS has those that return arrays of shape (), others
+    return scalars.  If y is one of the arguments in ``args`` or ``kwargs``, it stays unchanged, or is
+    copied if it has to become writable.
     """
     if not isinstance(y, Array) or y.shape or function in OF_EITHER:
         return y
@@ -512,7 +522,8 @@ def is_supported_type(kind: type) -> bool:
 def call_numpy_function(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Compute a NumPy function on Arrays by recorded ops.
 
-    For functions whose exact value the ops cannot reproduce, NumPy computes the value: see ``exact``.
+    If the ops cannot reproduce a function's exact value, NumPy computes the value, and the ops only the
+    derivative.
     """
     if function in RESULTS_WITHOUT_ARRAYS:
         return RESULTS_WITHOUT_ARRAYS[function](*args, **kwargs)
@@ -541,7 +552,10 @@ def with_plain_options(function: Callable[..., Any], args: tuple[Any, ...]) -> t
 
 
 def compute_by_ops(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call the function in COUNTERPARTS for NumPy's ``function``, or else the op of the same name."""
+    """Compute a NumPy function by recorded ops.
+
+    They are those of its entry in the table COUNTERPARTS, or the op of the same name.
+    """
     name, ours = function.__name__, COUNTERPARTS.get(function)
     if ours is None:
         ours = op_of_numpy_function(function)
@@ -572,7 +586,10 @@ def compute_by_ops(function: Callable[..., Any], *args: Any, **kwargs: Any) -> A
 
 
 def arrays_for_lists(ours: Callable[..., Any], positional: Sequence[Any]) -> list[Any]:
-    """Convert lists among the arguments of the op ``ours`` to Arrays where its annotations allow it."""
+    """Convert lists among the arguments of an op to Arrays where its annotations ask for arrays.
+
+    ours : the op.  positional : its positional arguments, which are returned.
+    """
     if not any(isinstance(x, list | tuple) for x in positional):
         return list(positional)
     home = next((x for x in positional if isinstance(x, Array)), None)
@@ -588,21 +605,24 @@ def arrays_for_lists(ours: Callable[..., Any], positional: Sequence[Any]) -> lis
 
 
 def match_arguments(
-    name: str, given: inspect.BoundArguments, ours: Callable[..., Any]
+    name: str, bound: inspect.BoundArguments, ours: Callable[..., Any]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Convert the arguments of a call of NumPy's function ``name`` to those for the op ``ours``.
+    """Convert the arguments of a call of NumPy's function to those for the op ``ours``.
 
-    given : the arguments, bound to the parameters of NumPy's function.  Return positional and keyword
-    arguments.  Raise TypeError for a parameter that ``ours`` lacks, unless the argument is the
-    parameter's default, or the parameter is in SILENT, because it does not change values.
+    Return positional and keyword arguments.
+
+    name : NumPy's function, for messages.  bound : the arguments, bound to its parameters.
+
+    Raise TypeError for a parameter that ``ours`` lacks, unless the argument is the parameter's default,
+    or the parameter does not change values (the table SILENT).
     """
     places, named, takes_any = accepted_arguments(ours)
     positional: list[Any] = []
     options: dict[str, Any] = {}
-    for i, (parameter, p) in enumerate(given.signature.parameters.items()):
-        if parameter not in given.arguments:
+    for i, (parameter, p) in enumerate(bound.signature.parameters.items()):
+        if parameter not in bound.arguments:
             continue
-        value, parameter = given.arguments[parameter], PARAMETERS.get(parameter, parameter)
+        value, parameter = bound.arguments[parameter], PARAMETERS.get(parameter, parameter)
         silent = is_default(value, p.default)
         if p.kind is p.VAR_POSITIONAL:
             positional += value
@@ -651,7 +671,8 @@ def is_default(value: Any, default: Any) -> bool:
 def op_of_numpy_function(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the op that has the name of NumPy's ``function``; raise TypeError if there is none.
 
-    Only functions of NumPy's main namespace, linalg and fft have one: np.char.add is no np.add.
+    Only functions of NumPy's main namespace, linalg and fft have one: ``np.char.add``, for example, is
+    not the op ``add``.
     """
     name = function.__name__
     chapter = next((path for path, home in HOMES.items() if vars(home).get(name) is function), None)
@@ -671,9 +692,11 @@ def chapter_of_namespace(chapter: str) -> Any:
 
 @functools.cache
 def own_names(chapter: str) -> frozenset[str]:
-    """Return ``__all__`` of the namespace, or of its extension ``chapter``.
+    """Return the names in ``__all__`` of the namespace, or of its extension ``chapter``.
 
-    It lacks the names of NumPy that ``names.py`` adds.
+    The names that ``find_numpys`` adds from NumPy are not among them.
+
+    chapter : "linalg" or "fft" for that extension, "" for the namespace itself.
     """
     return frozenset(chapter_of_namespace(chapter).__all__)
 

@@ -86,7 +86,7 @@ PARAMETERS = {
 
 
 def documented(name: str, *more: str, axis: str = "", summary: str = "Reduce axes") -> str:
-    """Compose the docstring of a reduction that is both a function of NumPy and a method of Array.
+    """Return the docstring of a reduction that is both a function of NumPy and a method of Array.
 
     name : the function's name.  more : its parameters after ``axis``, which PARAMETERS describes.
     axis : a description of ``axis`` in place of the usual one.  summary : the first line's beginning.
@@ -101,8 +101,8 @@ def numpy_reduction(name: str, ufunc: np.ufunc, **identity: Any) -> Callable[...
     """Return a function like ``numpy.sum``, which accepts ``dtype``, ``initial`` and ``where``.
 
     name : the standard's reduction that it calls.  ufunc : the ufunc whose ``reduce`` NumPy calls.
-    identity : may have two keys.  ``left_out`` is the value that replaces elements at which ``where`` is
-    False.  ``combine`` is a function that combines the result with ``initial``.
+    identity : a dict that may have two keys.  ``left_out`` is the value that replaces elements at which
+    ``where`` is False.  ``combine`` is a function that combines the result with ``initial``.
     """
     homes = (statistics, utilities)
     function = next(found for home in homes if (found := getattr(home, name, None)) is not None)
@@ -161,7 +161,10 @@ def numpy_reduction(name: str, ufunc: np.ufunc, **identity: Any) -> Callable[...
 
 
 def in_dtype(initial: ArrayLike | None, dtype: DType, home: Array) -> Any:
-    """Cast the argument ``initial=`` to a dtype, as an Array on the device of ``home``; keep None."""
+    """Return the argument ``initial=`` of a reduction as an Array of a dtype; return None unchanged.
+
+    home : the reduced Array, whose device the result is on.
+    """
     if isinstance(initial, Array):
         return astype(initial, dtype, copy=False)
     return None if initial is None else asarray_like(home, np.asarray(initial, dtype))
@@ -227,7 +230,10 @@ mean.__doc__ = documented("mean", "dtype", "keepdims", "where")
 
 
 def needs_no_cast(a: Array, dtype: DType) -> bool:
-    """Return True if ``mean(a, dtype=dtype)`` computes in the dtype of ``a``, which has no integers."""
+    """Return True if ``mean(a, dtype=dtype)`` needs no cast of ``a``.
+
+    This is so if ``a`` is real or complex floating-point, and ``dtype`` is None or its own dtype.
+    """
     return a.dtype.kind in "fc" and (dtype is None or np.dtype(dtype) == a.dtype)
 
 
@@ -350,7 +356,10 @@ def median(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> Array:
 
 # --- reductions that skip NaN ------------------------------------------------------------------
 def without_nan(function: Callable[..., Array], instead: float) -> Callable[..., Array]:
-    """Return a function like ``np.nansum``, which replaces NaN by ``instead`` and calls ``function``."""
+    """Return a function like ``np.nansum``, which leaves out NaN.
+
+    It replaces NaN by ``instead``, such as 0, and calls ``function``, such as ``np.sum``.
+    """
 
     def call_without_nan(a: ArrayLike, axis: Axis = None, **options: Any) -> Array:
         a = array_of(a)
@@ -431,7 +440,7 @@ def numpy_sort(
 
 
 def places_in_order(x: Array, axis: int, descending: bool) -> Array:
-    """Return the indices that sort x along an axis, with NaN last also in descending order."""
+    """Return the indices that sort x along an axis; NaN comes last, also in descending order."""
     places = argsort(x, axis=axis, descending=descending)
     if not descending or x.dtype.kind not in "fc":
         return places
@@ -482,7 +491,7 @@ def numpy_partition(
 
 
 def check_places(name: str, a: Array, kth: Any, axis: int) -> None:
-    """Check the argument ``kth`` of ``np.partition``: it must be one or several indices along the axis.
+    """Check the argument ``kth`` of ``np.partition``: one or several indices along the axis.
 
     Raise TypeError or ValueError otherwise.  name : the function, for messages.
     """

@@ -42,8 +42,9 @@ def name_of_shape(target: ast.expr) -> str | None:
 def code_that_reshapes(code: CodeType) -> CodeType:
     """Return the code of a NumPy function with ``x.shape = s`` replaced, for all local variables x.
 
-    ``numpy.gradient`` sets shapes before NumPy 2.4.  Return the code unchanged if it sets no shape, or
-    if its source is missing: to set the shape of an Array then raises AttributeError.
+    NumPy's code then runs on Arrays, whose shape cannot be set.  ``numpy.gradient`` sets shapes before
+    NumPy 2.4.  Return the code unchanged if it sets no shape, or if its source is missing: to set the
+    shape of an Array then raises AttributeError.
     """
     sets_attributes = dis.opmap["STORE_ATTR"] in code.co_code[::2]
     function = tree_of_code(code) if sets_attributes and "shape" in code.co_names else None

@@ -44,7 +44,7 @@ from .numpy_arguments import (
 
 
 def may_share_memory(a: Any, b: Any, max_work: Any = None) -> bool:
-    """Return True if a write to one array may change the other."""
+    """Return True if a and b may share memory, so that a write to one changes the other."""
     first, second = (current(x)[1] if isinstance(x, Array) else x for x in (a, b))
     ours = [data for data, x in ((first, a), (second, b)) if isinstance(x, Array)]
     # An argument that is no Array may be any object that NumPy can read as an array.
@@ -57,7 +57,7 @@ def unique(
     ar: Array, return_index: bool = False, return_inverse: bool = False,
     return_counts: bool = False, axis: int | None = None, **options: Any,
 ) -> Any:  # fmt: skip
-    """Compute ``numpy.unique``; the gradient of a value goes to its first occurrence in ``ar``."""
+    """Compute ``numpy.unique``; the cotangent of a value goes to its first occurrence in ``ar``."""
     _, index, inverse, counts = np.unique(host_values(ar), True, True, True, axis, **options)
     x, at = on_axis("unique", ar, axis)
     values = take(x, asarray_like(ar, index), axis=at)
@@ -149,7 +149,7 @@ def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Array:
 
 
 def as_integer_indices(indices: ArrayLike) -> Any:
-    """Return the indices for ``numpy.take``, for which booleans are the integers 0 and 1, no mask."""
+    """Return indices for ``numpy.take``: booleans, which are no mask there, become 0 and 1."""
     if isinstance(indices, Array):
         return astype(indices, np.intp) if indices.dtype.kind == "b" else indices
     if isinstance(indices, list | tuple) and first_array(indices) is not None:
@@ -217,7 +217,7 @@ def copyto(
 
 
 def is_the_same(x: ArrayLike, y: ArrayLike) -> bool:
-    """Return True if x and y show the same elements of the same memory in the same order."""
+    """Return True if x and y are the same elements of the same memory in the same order."""
     if x is y or not isinstance(x, Array) or not isinstance(y, Array):
         return x is y
     a, b = current(x)[1], current(y)[1]
@@ -230,9 +230,10 @@ def is_the_same(x: ArrayLike, y: ArrayLike) -> bool:
 
 
 def are_one_place(place: tuple[Array, Path], other: tuple[Array, Path]) -> bool:
-    """Return True if two views of one root Array show the same elements.
+    """Return True if two views of one Array show the same elements.
 
-    place, other : pairs (root, path), where the path has the steps that lead from the root to the view.
+    place, other : the views as pairs (root, path).  The root is the Array whose memory the view shows.
+    The path has the indexing steps that lead to the view.
     """
     root = place[0]
     if other[0] is not root or not root.size or place[1] == other[1]:
@@ -247,7 +248,7 @@ def are_one_place(place: tuple[Array, Path], other: tuple[Array, Path]) -> bool:
 
 
 def put_where(x: Array, mask: ArrayLike, value: Array) -> None:
-    """Assign ``value`` to the elements of x at which ``mask`` is True; the mask True means all."""
+    """Assign ``value`` to the elements of x at which ``mask`` is True, or to all if it is ``True``."""
     setitem(x, ..., value if mask is True else where(mask_of("copyto", x, mask), value, x))
 
 

@@ -47,7 +47,10 @@ def at_least(n: int) -> Callable[..., Any]:
 
 
 def each_at_least(n: int, tup: Sequence[Any]) -> list[Array]:
-    """Return the operands of a function such as ``np.vstack`` as Arrays with n axes or more."""
+    """Return the operands of a function such as ``np.vstack`` as Arrays with at least n axes.
+
+    tup : the operands.
+    """
     return [at_least(n)(x) for x in as_operands(*tup)]
 
 
@@ -117,7 +120,10 @@ def column_stack(tup: Sequence[Any]) -> Array:
 
 
 def triangle(cut: Callable[..., Array]) -> Callable[..., Array]:
-    """Return ``numpy.tril`` or ``numpy.triu``; a vector is repeated as the rows of a matrix."""
+    """Return ``numpy.tril`` or ``numpy.triu`` for Arrays; a vector is repeated as the rows of a matrix.
+
+    cut : the op of matrices that it calls, ``tril`` or ``triu``.
+    """
 
     def cut_triangle(m: ArrayLike, k: int = 0) -> Array:
         m = array_of(m)
@@ -127,7 +133,10 @@ def triangle(cut: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def cumulative(along: Callable[..., Array]) -> Callable[..., Array]:
-    """Return ``numpy.cumulative_sum`` or ``cumulative_prod``; shape () is treated as shape (1,)."""
+    """Return ``numpy.cumulative_sum`` or ``cumulative_prod`` for Arrays.
+
+    Shape () is treated as shape (1,).  along : the op that it calls.
+    """
 
     def accumulate_elements(
         x: ArrayLike, *, axis: int | None = None, dtype: DType = None, include_initial: bool = False

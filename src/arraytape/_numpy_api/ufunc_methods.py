@@ -53,9 +53,9 @@ Op = Callable[[Any, Any], Any]  # an op of two arguments, or a composition of op
 def call_method(
     ufunc: np.ufunc, method: str, ours: Callable[..., Any], *args: Any, **options: Any
 ) -> Any:
-    """Call a method of a ufunc, such as "reduce", with the derivative of a composition of ops.
+    """Call a method of a NumPy ufunc, such as "reduce", with the derivative of a composition of ops.
 
-    ours : the composition, which gets the same arguments.
+    NumPy computes the value.  ours : the composition, which gets the same arguments.
     """
     numpys = exact.named_as(f"{ufunc.__name__}.{method}", getattr(ufunc, method))
     return exact.compute_by_numpy(numpys, lambda: ours(*args, **options), args, options)
@@ -193,8 +193,9 @@ def ufunc_reduceat(
 def split_by_occurrence(positions: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
     """Split the indices of ``positions`` into groups within which no position is found twice.
 
-    Each group can be updated by one write.  The first group has the index of the first occurrence of
-    each position, the second group that of the second occurrence, and so on.
+    Each group can be updated by one write, because no write hits an element twice.  The first group has
+    the index of the first occurrence of each position, the second group that of the second occurrence,
+    and so on.
     """
     order = np.argsort(positions, kind="stable")
     _, counts = np.unique(positions, return_counts=True)
@@ -209,7 +210,8 @@ def update_in_order(
 ) -> Array:
     """Set y[p] to op(y[p], v) for each p in ``positions`` and its v in ``values``; return y.
 
-    A position that occurs several times is updated several times, in this order.
+    op : an op of the old element and the values.  A position that occurs several times is updated
+    several times, in this order.
     """
     for chosen in split_by_occurrence(positions):
         at = positions[chosen]
@@ -224,7 +226,7 @@ ADDED: dict[np.ufunc, float] = {np.add: 1.0, np.subtract: -1.0}
 def at_in_copy(
     ufunc: np.ufunc, x: np.ndarray[Any, Any], indices: Index, *value: npt.ArrayLike
 ) -> Any:
-    """Return a copy of raw data x to which ``ufunc.at`` was applied, for the value of ``ufunc_at``."""
+    """Return a copy of x, raw data of NumPy, to which ``ufunc.at(x, indices, *value)`` was applied."""
     y = x.copy(order="K")
     at_users_line(ufunc.at, ValueError())(y, indices, *value)
     return y
@@ -259,13 +261,13 @@ def ufunc_at(
 
 
 def host_key(indices: Index) -> Any:
-    """Return the index ``indices`` with NumPy arrays in place of Arrays."""
+    """Return an index, such as a tuple, with NumPy arrays in place of Arrays."""
     if isinstance(indices, tuple):
         return tuple(host_key(part) for part in indices)
     return host_values(indices) if isinstance(indices, Array) else indices
 
 
 def outer_operands(x1: ArrayLike, x2: ArrayLike) -> list[Array]:
-    """Return the operands of ``ufunc.outer``, which broadcast to all pairs of their elements."""
+    """Return operands for ``ufunc.outer``, reshaped so that all pairs of their elements are combined."""
     x1, x2 = arrays_like_first(x1, x2)
     return [reshape(x1, x1.shape + (1,) * x2.ndim), x2]

@@ -36,7 +36,7 @@ def ufunc_result(y: Any) -> Any:
 
 
 def pick_known_elements(pick: Callable[[Array, Array], Array]) -> Callable[[Any, Any], Array]:
-    """Return ``numpy.fmax`` or ``numpy.fmin``, which ignore NaN if the other input is a number.
+    """Return ``numpy.fmax`` or ``numpy.fmin``, which ignore NaN if the other operand is a number.
 
     pick : the op ``maximum`` or ``minimum``.
     """
@@ -128,7 +128,9 @@ def vecmat(x1: ArrayLike, x2: ArrayLike) -> Array:
 
 
 def of_numpys_types(ufunc: np.ufunc, ours: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that calls the composition ``ours`` for the dtypes of NumPy's ``ufunc``.
+    """Return a version of NumPy's ``ufunc`` for Arrays, which computes in the same dtypes.
+
+    ours : the composition of ops that it calls.
 
     It casts Arrays to the floating-point dtype in which NumPy computes, unless NumPy computes with
     integers.  It raises TypeError for dtypes that NumPy does not support.

@@ -28,7 +28,10 @@ PADDING = {
 def continued_indices(length: int, mode: str, before: int, after: int) -> Any:
     """Return for each element of a padded line the index of the element of which it is a copy.
 
-    Elements that the padding sets to a constant get -1.  length : the number of elements of the line.
+    A line is the sequence of elements along one axis.  Elements that the padding sets to a constant get
+    -1.
+
+    length : the number of elements of the line.
     mode : scipy.ndimage's name of the padding.  before, after : the numbers of added elements.
     """
     if not length:
@@ -60,9 +63,10 @@ def extend_lines(
 
 
 def fold_lines(g: RawArray, axis: int, length: int, mode: str, before: int, xp: Namespace) -> Any:
-    """Return the cotangent of x in ``extend_lines``, given the cotangent g of the padded array.
+    """Return the cotangent of an array, given the cotangent g of the array padded along an axis.
 
-    The cotangents of all copies of an element are added up.  length : the length of x along the axis.
+    The cotangents of all copies of an element are added up.  length : the array's length along the axis.
+    mode : scipy.ndimage's name of the padding.  before : the number of elements added before the first.
     """
     lines = (slice(None),) * axis
     if PADDING[mode] == "constant":
@@ -80,7 +84,10 @@ def append_zeros(g: RawArray, axis: int, count: int, xp: Namespace) -> Any:
 
 
 def window(at: Sequence[int] | NumpyData, shape: Sequence[int]) -> tuple[slice, ...]:
-    """Return the key of a box of an array: slices that begin at the index ``at`` and have this shape."""
+    """Return the slices that select a box of an array, which begins at the index ``at``.
+
+    shape : that of the box.
+    """
     return tuple([slice(i, i + n) for i, n in zip(at, shape, strict=True)])
 
 
@@ -94,8 +101,10 @@ def with_length(shape: Sequence[int], axis: int, length: int) -> Shape:
 def compute_into(output: Output, compute: Callable[[Any], Any]) -> Any:
     """Serve the parameter ``output=`` of SciPy, which is a dtype or an array for the result.
 
-    compute : function from the dtype of the result, or None, to the result.  If ``output`` is an array,
-    write the result to it and return it.
+    The function returns the result.
+
+    compute : function that gets the dtype for the result, or None, and returns the result.  If
+    ``output`` is an array, write the result to it and return it.
     """
     if not isinstance(output, Array | np.ndarray):
         return compute(output)

@@ -23,7 +23,10 @@ AMBIENT.append(lambda: (ENTERED.get(), frozenset(EVERYWHERE)))
 
 
 def note_entered() -> Callable[[], Setting[frozenset[str]]]:
-    """Return a function that makes a context with the interop of this moment, for another thread."""
+    """Return a function that makes a context in which the same libraries' rules are active as now.
+
+    Another thread enters the context, because a thread does not inherit its parent's contexts.
+    """
     libraries = ENTERED.get()
     return lambda: Setting(ENTERED, libraries)
 
@@ -55,7 +58,10 @@ DEEPEST = 32  # levels of nesting that are searched: a limit, because a list may
 
 
 def has_array(values: Iterable[Any], depth: int = 0) -> bool:
-    """Return True if one of ``values`` is an Array, or a list, tuple, dict or table that holds one."""
+    """Return True if one of ``values`` is an Array, or a list, tuple, dict or table that holds one.
+
+    depth : in how many containers the values are nested; beyond DEEPEST they are not searched.
+    """
     if depth > DEEPEST:
         return False
     for value in values:
@@ -84,9 +90,9 @@ def rule_applies(library: str, args: tuple[Any, ...], keywords: dict[str, Any]) 
 
 
 def held_by(library: str, thing: object) -> Iterable[Any]:
-    """Return the attributes of an object of a library, and of objects of the library in them.
+    """Return all values in an object of a library: its attributes, and those of nested objects.
 
-    An Array may hide there, such as in the kernel of an estimator, so that a rule has to run.
+    An Array may be among them, for example in the kernel of an estimator.  A rule has to run then.
     """
     found: list[Any] = []
     things, seen = [thing], {id(thing)}
@@ -106,7 +112,10 @@ HOLDS = {"sklearn": "scipy"}  # objects of scikit-learn may refer to objects of 
 
 
 def is_of(library: str, thing: object) -> bool:
-    """Return True if an object's class is defined in the library, or in ``HOLDS[library]``."""
+    """Return True if an object's class is defined in the library or in a package that belongs to it.
+
+    ``HOLDS`` lists such packages.
+    """
     return type(thing).__module__.partition(".")[0] in (library, HOLDS.get(library))
 
 

@@ -27,12 +27,12 @@ LOG_OF_TWO = 0.6931471805599453
 
 
 def logarithm(x: Array, c: Array) -> Any:
-    """Return ``log(1 + c x) / c``, whose limit at c = 0 is x."""
+    """Return ``log(1 + c x) / c``, with the limit x and its derivatives at c = 0."""
     return x * xp.special.log1prel_derivative(0, c * x)
 
 
 def exponential(y: Array, c: Array) -> Any:
-    """Return ``(exp(c y) - 1) / c``, whose limit at c = 0 is y."""
+    """Return ``(exp(c y) - 1) / c``, with the limit y and its derivatives at c = 0."""
     return y * xp.special.exprel(c * y)
 
 
@@ -129,7 +129,7 @@ STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 
 
 
 def second_remainder(u: Array) -> Any:
-    """Return ``(log(1 + u) - u) / u ** 2``, whose limit at 0 is -1/2.
+    """Return ``(log(1 + u) - u) / u ** 2``, with the limit -1/2 and its derivatives at 0.
 
     Near 0 this is computed as the mean of f'(t u) for t from 0 to 1, with f(z) = log(1 + z) / z.
     """
@@ -141,9 +141,10 @@ def second_remainder(u: Array) -> Any:
 
 
 def stirling_remainder(root: Array) -> Any:
-    """Return the error of Stirling's formula for gammaln at a = 1 / root ** 2.
+    """Return gammaln(a) minus Stirling's formula for it, at a = 1 / root ** 2.
 
-    Stirling's formula is (a - 1/2) log(a) - a + log(2 pi) / 2.
+    As a function of ``root`` it is smooth at 0, where a is infinite.  Stirling's formula is (a - 1/2)
+    log(a) - a + log(2 pi) / 2.
     """
     near = xp.asarray(np.abs(plain_data(root)) < 0.25)
     small = xp.where(near, root * root, 0.0)
@@ -156,7 +157,9 @@ def stirling_remainder(root: Array) -> Any:
 
 
 def pearson3(x: Array, skew: Array) -> Any:
-    """Return the log-density of a standardized gamma distribution of shape 4 / skew ** 2.
+    """Return the log-density at x of the Pearson type III distribution with the skewness ``skew``.
+
+    That is a gamma distribution of shape 4 / skew ** 2, shifted and scaled to mean 0 and variance 1.
 
     The limit at skew 0 is the log-density of the normal distribution.
     """

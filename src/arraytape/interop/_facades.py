@@ -27,9 +27,10 @@ Function = Callable[..., Any]
 
 
 class Facade(ModuleType):
-    """A module with NumPy's names, which stands for ``np`` in a library's modules.
+    """A module with NumPy's names, which replaces ``np`` in the modules of SciPy or scikit-learn.
 
-    Functions such as ``asarray`` return Arrays if they are called with Arrays while interop is active.
+    NumPy's own ``asarray`` would convert Arrays to data that no tape follows.  The facade's functions
+    return Arrays if they are called with Arrays while interop is active.
     library : "scipy" or "sklearn".
     """
 
@@ -50,7 +51,7 @@ class Facade(ModuleType):
         return dir(np)
 
     def put_into(self, module: ModuleType) -> None:
-        """Put this facade in place of NumPy in a module's globals.
+        """Replace NumPy by this facade in a module's globals.
 
         Functions that the module imported from NumPy are replaced, too.
         """
@@ -62,7 +63,7 @@ class Facade(ModuleType):
 
 
 def function_keeping_arrays(library: str, name: str, rule: Function) -> Function:
-    """Return the facade's version of NumPy's function ``name``.
+    """Return a version of NumPy's function ``name`` that keeps Arrays, for a library's modules.
 
     It calls ``rule`` if it gets Arrays while interop with the library is active, else NumPy's function.
     """
@@ -78,7 +79,9 @@ def function_keeping_arrays(library: str, name: str, rule: Function) -> Function
 
 
 def function_making_arrays(library: str, name: str) -> Function:
-    """Return the facade's version of ``np.zeros`` or a similar function, given by name.
+    """Return a version of ``np.zeros`` or a similar function that can return an Array.
+
+    It replaces NumPy's function in a library's modules.  ``name`` is "zeros", for example.
 
     It returns an Array if an argument is one, or if the calling function of the library has Arrays among
     its variables.  That function may write Arrays into the result, and a write into NumPy data would not
@@ -99,7 +102,7 @@ def function_making_arrays(library: str, name: str) -> Function:
 
 
 class RefusingVectorize(np.vectorize):
-    """The facade's version of ``np.vectorize``: it raises TypeError for Arrays.
+    """The ``np.vectorize`` that a library's modules use: it raises TypeError for Arrays.
 
     NumPy's class would convert their elements to numbers, which no tape follows.
     """
@@ -117,7 +120,7 @@ class RefusingVectorize(np.vectorize):
 
 
 def object_joining_arrays(library: str, name: str) -> Any:
-    """Return the facade's version of ``np.r_`` or ``np.c_``, which joins Arrays to an Array."""
+    """Return a version of ``np.r_`` or ``np.c_`` for a library's modules, which joins Arrays."""
     original = getattr(np, name)
     rule = JOINING[name]
 
@@ -214,12 +217,12 @@ def full(
 
 
 def mask_values(mask: ArrayInput) -> NumpyData:
-    """Return a mask as NumPy data of dtype bool, which suffices, because a mask has no derivative."""
+    """Return a mask as NumPy data of dtype bool; a mask has no derivative, so no tape need follow it."""
     return np.asarray(plain_data(mask)).astype(bool)
 
 
 def place(arr: Array | NumpyData, mask: ArrayInput, vals: ArrayInput) -> None:
-    """Write vals, repeated if too short, to the elements of arr at which the mask is True."""
+    """Run ``np.place`` on Arrays: write ``vals``, repeated if too short, where the mask is True."""
     mask = mask_values(mask)
     count = int(np.count_nonzero(mask))
     if not count:
@@ -230,7 +233,10 @@ def place(arr: Array | NumpyData, mask: ArrayInput, vals: ArrayInput) -> None:
 
 
 def putmask(a: Array | NumpyData, mask: ArrayInput, values: ArrayInput) -> None:
-    """Write ``values.flat[i % values.size]`` to ``a.flat[i]`` for each i at which the mask is True."""
+    """Run ``np.putmask`` on Arrays: element i of ``a`` becomes element i % size of ``values``.
+
+    Only elements at which the mask is True change.
+    """
     mask = mask_values(mask)
     if not mask.any():
         return
@@ -257,7 +263,10 @@ def transpose(a: ArrayInput, axes: Sequence[int] | None = None) -> Any:
 
 
 def isscalar(element: object) -> bool:
-    """Return True for an Array of shape (), which our ops return where NumPy returns a scalar."""
+    """Replace ``np.isscalar`` for calls with Arrays: return True for an Array of shape ().
+
+    Arraytape's ops return such an Array where NumPy returns a scalar.
+    """
     return isinstance(element, Array) and element.ndim == 0
 
 
@@ -268,9 +277,9 @@ def diag_indices_from(arr: Array | NumpyData) -> Any:
 
 
 def function_of_lists(name: str) -> Function:
-    """Return the facade's version of a NumPy function, which converts a list of Arrays to one Array.
+    """Return a version of a NumPy function that converts a list of Arrays to one Array first.
 
-    NumPy's dispatch does not look into lists.
+    Modules of a library use it, because NumPy's dispatch does not look into lists.
     """
     original: Function = getattr(np, name)
 
@@ -310,11 +319,13 @@ def at_least_1d(x: Array) -> Array:
 
 # --- stand-ins for extension modules ------------------------------------------------------------------
 class StandIn:
-    """A replacement for an extension module or another object of a library, which has rules for Arrays.
+    """A replacement for an extension module or another object of a library, which can get Arrays.
 
     library : "scipy" or "sklearn".  real : the replaced object.  rules : dict from the names of its
-    functions to the functions that run on Arrays.  A function without a rule raises TypeError for
-    Arrays, because compiled code would compute on their raw data, and the gradient would be lost.
+    functions to the functions that run on Arrays.
+
+    A function without a rule raises TypeError for Arrays, because compiled code would compute on their
+    raw data, and the gradient would be lost.
     """
 
     def __init__(self, library: str, real: Any, rules: dict[str, Function]) -> None:

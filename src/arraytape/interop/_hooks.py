@@ -26,7 +26,7 @@ Function = Callable[..., Any]
 
 
 class Hook:
-    """A library's function that runs a rule when it is called with Arrays.
+    """The replacement of a library's function, which runs a rule when it is called with Arrays.
 
     function : the function object that callers hold, whose code was replaced.
     original : another function with the library's code.
@@ -71,7 +71,9 @@ GLOBAL = "__arraytape_hooks__"  # the name of HOOKS in the globals of a hooked f
 
 
 def hook(function: FunctionType, rule: Function, library: str, always: bool = False) -> None:
-    """Make a library's function run ``rule`` on Arrays, unless it has a rule; the caller holds LOCK.
+    """Make a library's function run ``rule`` on Arrays, unless it has a rule already.
+
+    The caller has to hold LOCK, because another thread may do the same.
 
     library : "scipy", "sklearn" or "dispatched".  always : True if the rule runs also without Arrays.
     """
@@ -92,7 +94,10 @@ def original_of(function: Function) -> Function:
 
 
 def hook_name(function: Function) -> str:
-    """Return the key of a function's hook in HOOKS, or the key that a new hook would get."""
+    """Return the key in the dict HOOKS for the replacement of a library's function.
+
+    A function that has none yet gets the key that a new one would have.
+    """
     name = full = f"{function.__module__}.{function.__qualname__}"
     number = 1
     while name in HOOKS and HOOKS[name].function is not function:
@@ -115,7 +120,9 @@ def twin_function(function: FunctionType, **names: Any) -> FunctionType:
 
 
 def trampoline(name: str, code: CodeType) -> CodeType:
-    """Return code for a hooked function, which runs what the Hook ``name`` chooses.
+    """Return code that replaces a library function's own: it runs a rule on Arrays, else the original.
+
+    name : the key of the Hook in HOOKS, which chooses.
 
     code : the function's own code.  CPython accepts new code only with as many free variables.  So the
     trampoline mentions the closure's variables without using them.  ``warnings.warn`` skips frames whose

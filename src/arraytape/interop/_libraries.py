@@ -52,7 +52,7 @@ def sklearn() -> AbstractContextManager[None]:
     Returns
     -------
     AbstractContextManager
-        The rules for scikit-learn and SciPy act until the context ends: see ``scipy``.
+        The rules for scikit-learn and SciPy act in this thread or asyncio task until the context ends.
 
     Examples
     --------

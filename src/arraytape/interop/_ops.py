@@ -60,11 +60,13 @@ def library_op(
 ) -> LibraryOp:  # fmt: skip
     """Define an op that a library computes on NumPy data.
 
-    forward : takes NumPy data in its parameters annotated with ``Array`` or, if there are none, in
-    its parameters without a default; all others are options, with literals as defaults.  It returns
-    NumPy data, a tuple if ``outputs`` names several.  word, rules, joint : as for ``define_op``.
-    cores : how many last axes of each input make one problem, if the function broadcasts over all
-    axes before them; without cores, ``vmap`` calls the function once for each example.
+    forward : takes NumPy data in its parameters annotated with ``Array`` or, if there are none, in its
+    parameters without a default; all others are options, with literals as defaults.  It returns NumPy
+    data, a tuple if ``outputs`` names several.
+    rules : a function for each input that returns its cotangent.  joint : one function that returns
+    those of all inputs.  word : "primitive" for an op with rules.
+    cores : how many last axes of each input make one problem, if the function broadcasts over all axes
+    before them; without cores, ``vmap`` calls the function once for each example.
 
     Such ops are not in the registry, because they exist only once the library has been imported.
     """
@@ -92,7 +94,7 @@ def library_op(
 
 
 def without_halves(rule: Rule | None) -> Rule | None:
-    """Wrap a rule, so that it gets float32 in place of float16 data, which NumPy's linalg refuses."""
+    """Wrap an op's rule so that it gets float32 in place of float16, which NumPy's linalg refuses."""
     names = () if rule is None else tuple(inspect.signature(rule).parameters)
     if rule is None or "xp" not in names:
         return rule
@@ -112,10 +114,12 @@ def without_halves(rule: Rule | None) -> Rule | None:
 
 
 class Raw(dict[type, Function]):
-    """A dict from types of raw data to functions that compute the op of a library on that data.
+    """A dict from types of raw data, such as ndarray, to functions that run a library's function on it.
+
+    Rules use it in the backward pass.
 
     op : the op.  forward : the library's function on NumPy data.  cores : the number of last axes of
-    each input that make one problem, or None: see ``library_op``.
+    each input that make one problem, if the function broadcasts over all axes before them, or None.
     """
 
     def __init__(self, op: Op, forward: Function, cores: Sequence[int] | None) -> None:
@@ -138,7 +142,10 @@ class Raw(dict[type, Function]):
         return refuse_device
 
     def compute_or_note(self, *args: Any, **keywords: Any) -> Any:
-        """Return the library's results; if a replay is being traced, add the call to its program.
+        """Return the library's results for raw data.
+
+        While a function is traced for a replay (a repeated run without Python), note the call as a step
+        of it.
 
         Raise TypeError if an Array is among the arguments.
         """
@@ -166,7 +173,7 @@ class Raw(dict[type, Function]):
         return each_one(self.compute_or_note, args, keywords)
 
     def compute_stacks(self, *args: Any, **keywords: Any) -> Any:
-        """Compute all examples of ``vmap`` in one call of the library's function.
+        """Compute all examples that ``vmap`` maps over in one call of the library's function.
 
         The axes of ``vmap`` come before all other axes, over which the function broadcasts.
         """
@@ -212,7 +219,11 @@ def at_users_line(function: Function) -> Function:
 
 
 def copy_if_shared(found: ArrayInput, arrays: Sequence[Any]) -> Any:
-    """Return a library's result as a NumPy array that shares no memory with the operands ``arrays``."""
+    """Return a library's result as a NumPy array that shares no memory with the operands.
+
+    Otherwise a later write to an operand would change the recorded result.  found : the result.
+    arrays : the operands.
+    """
     found = np.asarray(found)
     shared = any(isinstance(x, np.ndarray) and np.may_share_memory(found, x) for x in arrays)
     return found.copy(order="K") if shared else found

@@ -25,5 +25,5 @@ Cotangents: TypeAlias = "tuple[RawArray | None, ...]"
 
 
 def plain_data(x: Any) -> Any:
-    """Return an Array's value as NumPy data, which no tape follows; return other objects unchanged."""
+    """Return an Array's value as NumPy data that no tape follows; return other objects unchanged."""
     return np.asarray(arraytape.stop_gradient(x)) if isinstance(x, Array) else x

@@ -43,10 +43,11 @@ def function_op(
 ) -> LibraryOp:  # fmt: skip
     """Return an op that runs a library's function, with its derivative given by ``rules``.
 
-    arrays : the function's parameters that take arrays.  options : further parameters that the rule
-    handles; options in INERT are added.  packed : names for the elements of parameters that take a
-    tuple, such as ``{"c_and_lower": ["c", "lower"]}``.  rules, statement : as for ``library_op``; a
-    rule gets arrays, results and options by name.
+    path : the function's full name.  arrays : the function's parameters that take arrays.
+    options : further parameters that the rule handles; options in INERT are added.  packed : names for
+    the elements of parameters that take a tuple, such as ``{"c_and_lower": ["c", "lower"]}``.  rules : a
+    function for each array that returns its cotangent; it gets arrays, results and options by name.
+    statement : further options of ``library_op``, such as ``joint``.
     """
     function = import_function(path)
     parameters = inspect.signature(function).parameters
@@ -83,9 +84,13 @@ def recorded_function(
 ) -> LibraryOp:  # fmt: skip
     """Define an op for a library's function, make the function call the op on Arrays, and return the op.
 
-    path, rules, arrays, options, packed, statement : as for ``function_op``.  A call raises TypeError if
-    an option that has no rule differs from its default.  refuses : maps an option to those of its values
-    that have no rule.
+    path : the function's full name.  rules : a function for each array that returns its cotangent.
+    arrays : the function's parameters that take arrays.  options : further parameters that the rules
+    handle.  packed : names for the elements of parameters that take a tuple.  statement : further
+    options of ``library_op``, such as ``joint``.
+
+    A call raises TypeError if an option that has no rule differs from its default.  refuses : maps an
+    option to those of its values that have no rule.
     """
     op = function_op(path, *rules, arrays=arrays, options=options, packed=packed, **statement)
     function = import_function(path)
@@ -110,7 +115,10 @@ def recorded_function(
 
 
 def refused_functions(*paths: str) -> None:
-    """Make these functions raise TypeError for Arrays, as their results would have no derivative."""
+    """Make functions raise TypeError for Arrays, because their results would have no derivative.
+
+    paths : their full names, such as "scipy.linalg.expm".
+    """
     for path in paths:
         module, _, name = path.rpartition(".")
 
@@ -123,7 +131,7 @@ def refused_functions(*paths: str) -> None:
 def import_function(path: str) -> Function:
     """Import and return the function with a full name, such as "scipy.linalg.expm".
 
-    The function may have a hook, which runs the library's own code on NumPy data.
+    It may have been replaced; then it still runs the library's own code on NumPy data.
     """
     module, _, name = path.rpartition(".")
     found: Function = getattr(importlib.import_module(module), name)
@@ -151,16 +159,16 @@ def argument_binder(function: Function) -> tuple[Callable[..., dict[str, Any]], 
 
 
 def refuse_options(
-    path: str, given: Mapping[str, Any], defaults: Mapping[str, Any], arrays: Sequence[str],
+    path: str, arguments: Mapping[str, Any], defaults: Mapping[str, Any], arrays: Sequence[str],
     options: Sequence[str],
 ) -> None:  # fmt: skip
-    """Raise TypeError if the arguments of a library's function have no derivative rule.
+    """Raise TypeError if the arguments of a library's function have no derivative rule here.
 
     This is so if an array is None, an option is an Array, or an option without a rule is set.
-    path : the function's name.  given : the arguments by name.  defaults : those of the parameters.
+    path : the function's name.  arguments : the arguments by name.  defaults : those of the parameters.
     arrays, options : the names of the arrays, and of the options that the rule handles.
     """
-    for name, value in given.items():
+    for name, value in arguments.items():
         if name in arrays:
             if value is None:
                 raise no_rule(path, f"{name}=None")

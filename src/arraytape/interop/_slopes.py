@@ -14,10 +14,10 @@ from ._ops import library_op
 
 
 def broadcast_value(value: Array, formula: Array) -> Any:
-    """Return ``value``, the library's result, broadcast to the common shape with ``formula``.
+    """Return a library's result, broadcast to the common shape of ``value`` and ``formula``.
 
-    formula : the same result, computed by recorded ops.  In the backward pass only ``formula`` gets the
-    cotangent, so the returned value has the formula's derivatives.
+    value : the result.  formula : the same result, computed by recorded ops.  In the backward pass only
+    ``formula`` gets the cotangent, so the returned value has the formula's derivatives.
     """
     both: list[Any] = [value, formula]
     return np.broadcast_arrays(*both)[0]

@@ -101,9 +101,9 @@ def hooks(
     """Return a decorator: the decorated function runs in place of a library's functions on Arrays.
 
     module, names : the module of the library, and functions of the module, or methods with a dot
-    (``"rv_generic.pdf"``).  refuses : True if the decorated function only raises an error.  always :
-    True if the decorated function runs also in calls without Arrays.  dispatched : True if it also runs
-    outside of the context managers, such as ``interop.scipy()``.
+    (``"rv_generic.pdf"``).  refuses : True if the decorated function only raises an error.
+    always : True if the decorated function runs also in calls without Arrays.  dispatched : True if it
+    also runs outside of the context managers, such as ``interop.scipy()``.
     """
 
     def declare_hook(rule: Function) -> Function:
@@ -142,11 +142,11 @@ def keeps_arrays(module: str) -> None:
 
 
 def stands_in(module: str, name: str, **rules: Function) -> None:
-    """Replace an object in a module's globals, such as an extension module, by a StandIn with rules.
+    """Replace an object in a module's globals, such as an extension module, by one with rules.
 
     name : the name of the object in the module.  rules : for functions of the object, the functions that
-    run on Arrays.  Functions without a rule raise TypeError for Arrays.  The ``__wrapped__`` of the
-    StandIn is the original object, whose code the analysis in ``_exits`` reads.
+    run on Arrays.  Functions without a rule raise TypeError for Arrays.  The replacement's
+    ``__wrapped__`` is the original object.
     """
 
     def put_stand_in(target: ModuleType) -> None:
@@ -168,11 +168,12 @@ def replaces(module: str, name: str, value: object) -> None:
 
 # --- the search for a rule ----------------------------------------------------------------------------
 def function_with_rule(functions: Sequence[str], modules: Sequence[str], how: str) -> str | None:
-    """Return the function on a stack whose rule would have kept a converted value on the tape.
+    """Return the function on a call stack whose rule would have kept a converted value on the tape.
 
-    A message about the conversion advises the user to enter a context of interop, if there is such a
-    rule.  Return None if there is none.  The tables of all imported packages are imported, but no
-    package is changed.
+    A function with a rule is one that ``interop`` makes differentiable, if its context is entered.
+
+    A message about the conversion then advises the user to enter a context.  Return None if no function
+    has such a rule.  The tables of all imported packages are imported, but no package is changed.
 
     functions : full names of the functions on the call stack, the function that the user called first.
     modules : the modules of the frames, innermost first.
@@ -233,7 +234,10 @@ def facade_of(module: str) -> Facade:
 def hooking(name: str, rule: Function, library: str, always: bool) -> Callable[[ModuleType], None]:
     """Return a function that makes a module's function ``name`` run ``rule`` on Arrays.
 
-    It carries out the statement ``hooks`` once the module is imported.
+    It carries out a declaration by ``hooks`` once the module is imported.
+
+    library : "scipy" or "sklearn", whose context has to be active.  always : True if ``rule`` runs also
+    without Arrays.
     """
 
     def put_hook(module: ModuleType) -> None:
@@ -247,9 +251,9 @@ def hooking(name: str, rule: Function, library: str, always: bool) -> Callable[[
 
 
 def preparing(module: str, name: str, prepare: Prepare) -> Function:
-    """Return the rule that the statement ``prepares`` declares for the function ``name`` of a module.
+    """Return the rule for a function of a library whose arguments ``prepare`` changes before it runs.
 
-    The rule lets ``prepare`` change the arguments, and then runs the library's function.
+    The rule calls ``prepare`` with a dict of the arguments, and then runs the library's function.
     """
 
     def call_prepared(*args: Any, **keywords: Any) -> Any:
@@ -262,7 +266,7 @@ def preparing(module: str, name: str, prepare: Prepare) -> Function:
 
 
 def original(module: str, name: str) -> Function:
-    """Return a library's own function, without our hook.
+    """Return a library's own function, without the replacement that runs a rule on Arrays.
 
     module, name : where it is defined; the name of a method is "Class.method".
     """
@@ -294,9 +298,9 @@ def missing(what: str) -> None:
 
 
 def install(library: str) -> None:
-    """Apply the statements for a library to its modules, now or when a module is imported.
+    """Replace functions of a library as the tables of rules declare, now or when a module is imported.
 
-    library : a key of TABLES.
+    library : a key of TABLES, such as "scipy".
     """
     for package, table in TABLES[library].items():
         if table not in READ:
@@ -318,7 +322,7 @@ def reader_of(table: str) -> Change:
 
 
 def apply_changes(module: ModuleType) -> None:
-    """Make the changes that statements declared for a module, which has just been imported."""
+    """Replace the functions of a module for which rules are declared; it has just been imported."""
     with LOCK:
         for change in CHANGES.pop(module.__name__, ()):
             change(module)

@@ -25,7 +25,8 @@ LIBRARIES = ("scipy", __name__.partition(".")[0])
 def is_wanted(values: Iterable[Any]) -> bool:
     """Return True if the derivative of a result computed from ``values`` may be needed.
 
-    This is so if an Array among them is followed by a recorder, or mapped by ``vmap``.
+    Otherwise the library's own function, which is faster, suffices.  The derivative may be needed if a
+    recorder (a tape or an accumulator) follows an Array among them, or ``vmap`` maps it.
     """
     arrays = [x for value in values for x in nested_leaves(value) if isinstance(x, Array)]
     return any(followers(x) or lengths_of((current(x)[1],)) for x in arrays)
@@ -40,7 +41,7 @@ def uses_arrays(function: Callable[..., Any], values: Iterable[Any]) -> bool:
 
 
 def nested_leaves(value: object) -> list[Any]:
-    """Return the leaves of nested containers, or an empty list if a container holds itself."""
+    """Return the objects in nested containers, or an empty list if a container holds itself."""
     try:
         return nest.leaves(value)
     except ValueError:
@@ -50,7 +51,9 @@ def nested_leaves(value: object) -> list[Any]:
 def used_by(function: Callable[..., Any], depth: int = DEEPEST) -> list[Any]:
     """Return the objects that a function reads from its closure, defaults, globals and ``self``.
 
-    Functions among them are searched, too, to the given depth of calls.
+    Functions among them are searched, too.
+
+    depth : how many functions deep the search goes.
     """
     if isinstance(function, functools.partial):
         return [*function.args, *function.keywords.values(), *used_by(function.func, depth)]
@@ -76,6 +79,6 @@ def used_by(function: Callable[..., Any], depth: int = DEEPEST) -> list[Any]:
 def is_librarys(function: Callable[..., Any]) -> bool:
     """Return True if a function belongs to SciPy or arraytape.
 
-    Such a function calls SciPy's solvers on plain data, so a tape needs no derivative.
+    The solvers of SciPy then run as usual, since such a function calls them with NumPy data.
     """
     return (getattr(function, "__module__", None) or "").partition(".")[0] in LIBRARIES

@@ -30,7 +30,7 @@ PAIRWISE, MORE = "sklearn.metrics.pairwise", "scipy.stats._morestats"
 # --- the namespace ------------------------------------------------------------------------------------
 @hooks("scipy._lib._array_api", "array_namespace", dispatched=True)
 def array_namespace(*arrays: Any, **options: Any) -> Any:
-    """Return arraytape as the namespace in which SciPy computes, also for Arrays with NumPy arrays.
+    """Return arraytape as the namespace in which SciPy computes, also if some arrays are NumPy's.
 
     SciPy itself refuses such mixed arguments.  If interop is not active and SCIPY_ARRAY_API=1 is not
     set, SciPy's own function runs.
@@ -68,7 +68,10 @@ def xlogy(x: ArrayInput, y: ArrayInput, **namespace: Any) -> Any:
 
 # --- values that rounding would make too large or too small ----------------------------------------
 class PatchedNamespace(ModuleType):
-    """The namespace of arraytape, in which some functions are replaced by those in ``own``."""
+    """The namespace of arraytape with a few replaced functions, for one function of a library.
+
+    own : dict from their names to the functions.
+    """
 
     def __init__(self, **own: Any) -> None:
         super().__init__(xp.__name__)
@@ -79,7 +82,10 @@ class PatchedNamespace(ModuleType):
 
 
 def clip(x: Array, /, min: Array | float | None = None, max: Array | float | None = None) -> Any:
-    """Return x clipped to bounds that x exceeds by rounding alone, with the derivative 1 everywhere."""
+    """Return x clipped to [min, max], with the derivative 1 everywhere.
+
+    Callers use it where x exceeds the bounds by rounding errors alone.
+    """
     return with_slope(xp.stop_gradient(xp.clip(x, min, max)), x)
 
 
@@ -92,10 +98,12 @@ ROUNDED = PatchedNamespace(clip=clip, maximum=maximum, sqrt=root_of_variance)
 
 
 def clips_rounding(module: str, name: str, **asks: Callable[..., Any]) -> None:
-    """Make a library's function compute in another namespace, whose ``clip`` has the derivative 1.
+    """Make a library's function compute with a ``clip`` whose derivative is 1 everywhere.
+
+    The function clips only rounding errors, for example a correlation to [-1, 1].
 
     module, name : the function.  asks : replacements for the global functions by which the function asks
-    for its namespace.  They return a PatchedNamespace.
+    for its namespace.  They return the namespace of arraytape with that ``clip``.
     """
 
     @hooks(module, name, dispatched=True)
@@ -119,7 +127,9 @@ clips_rounding(
 
 # --- deviations of equal elements ----------------------------------------------------------------------
 class Variance:
-    """A variance of samples, whose square root ``v ** 0.5`` has the derivative 0 at 0, and not infinity.
+    """A variance of samples, whose square root ``v ** 0.5`` has the derivative 0 at 0.
+
+    The derivative would be infinite otherwise, for equal samples.
 
     For one sample the variance is 0 everywhere, and so is the derivative of its root.
     value : the variance.  samples : the samples.
@@ -138,7 +148,9 @@ class Variance:
 
 
 def takes_root(name: str, variance: str) -> None:
-    """Make a function of scipy.stats take the root of a ``Variance``, for a deviation of equal samples.
+    """Give a function of scipy.stats a derivative where a standard deviation is 0.
+
+    It then takes the root of a ``Variance``, which has the derivative 0 there.
 
     name : the function.  variance : the global function from which it gets the variance.
     """
@@ -172,10 +184,10 @@ clips_rounding(
 # --- scores of a perfect fit -----------------------------------------------------------------------
 @hooks("sklearn.metrics._regression", "_assemble_fraction_of_explained_deviance", dispatched=True)
 def explained_fraction(**given: Any) -> Any:
-    """Return scikit-learn's scores, with the derivatives of 1 - numerator / denominator.
+    """Return scikit-learn's scores, such as R^2, with the derivatives of 1 - numerator / denominator.
 
-    scikit-learn overwrites all elements of ``ones(...)`` but perfect scores.  So ``ones`` returns an
-    Array with these derivatives here.
+    given : the arguments of the replaced function.  scikit-learn overwrites all elements of
+    ``ones(...)`` but perfect scores.  So ``ones`` returns an Array with these derivatives here.
     """
     numerator, denominator = given["numerator"], given["denominator"]
     varies = denominator != 0
@@ -191,7 +203,9 @@ def explained_fraction(**given: Any) -> Any:
 
 # --- likelihoods with respect to the exponent --------------------------------------------------------
 def differentiate_likelihood(name: str, formula: Callable[..., Array]) -> None:
-    """Give SciPy's log-likelihood ``name`` of a power transformation the derivatives of ``formula``.
+    """Give SciPy's log-likelihood of a power transformation the derivatives of ``formula``.
+
+    name : the likelihood's function.
 
     SciPy's code has a branch for one value of the exponent ``lmb``, where the derivative would be lost.
     """

@@ -59,7 +59,10 @@ def all_arrays(values: Iterable[Any]) -> tuple[Any, ...]:
 def apply_where(
     cond: ArrayInput, args: ArrayInput, f1: Function, f2: Function | None = None, **options: Any
 ) -> Any:
-    """Replace ``array_api_extra.apply_where`` in SciPy's code: convert NumPy data to Arrays first."""
+    """Run ``array_api_extra.apply_where`` for SciPy's code, with NumPy data converted to Arrays.
+
+    It returns f1(*args) where ``cond`` is True, and else f2(*args) or a fill value in ``options``.
+    """
     # This module of SciPy refers to SciPy's copy of array_api_extra in each version.
     extra = _continuous_distns.xpx.__wrapped__
     args = all_arrays(args if isinstance(args, tuple | list) else (args,))
@@ -74,7 +77,10 @@ def array_result(function: Callable[..., Any] | None) -> Any:
 
 
 def xp_promote(*args: Any, xp: ModuleType, **options: Any) -> Any:
-    """Replace SciPy's ``xp_promote``: use arraytape as the namespace if an argument is an Array."""
+    """Replace SciPy's ``xp_promote``, which converts arguments to one floating-point dtype.
+
+    If an argument is an Array, the namespace is arraytape, so that all results are Arrays.
+    """
     from scipy._lib._array_api import xp_promote as original
 
     if has_array(args):
@@ -112,7 +118,7 @@ def quantile_of_mixture(self: Any, fun: str, p: ArrayInput) -> Any:
 
 
 def pull_upper_bound(g: RawArray, b: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent of b, ``g * phi(b) / exp(y)``, for the result y = log(Phi(b) - Phi(a)).
+    """Return the cotangent of b, ``g * phi(b) / exp(y)``, where y is log(Phi(b) - Phi(a)).
 
     g : the cotangent of y.  phi, Phi : the density and the distribution function of the normal
     distribution.
@@ -123,7 +129,8 @@ def pull_upper_bound(g: RawArray, b: RawArray, y: RawArray, xp: Namespace) -> An
 def pull_lower_bound(g: RawArray, a: RawArray, y: RawArray, xp: Namespace) -> Any:
     """Return the cotangent of a, ``-g * phi(a) / exp(y)``, for the result y = log(Phi(b) - Phi(a)).
 
-    phi and Phi are the density and the distribution function of the normal distribution.
+    g : the cotangent of y.  phi, Phi : the density and the distribution function of the normal
+    distribution.
     """
     return -g * xp.exp(-0.5 * a * a - HALF_LOG_OF_TWO_PI - y)
 
@@ -149,10 +156,12 @@ Derive = Callable[[Array, Arrays, Array, Any, str], Any]
 
 
 class Rule:
-    """The rule of an op for a distribution's method, which passes the operands in one list.
+    """The rule of an op for a distribution's method, such as "_cdf", as an object that ops can call.
 
-    derive : function that computes the cotangents, such as ``derive_cdf``.  names : the names of the
-    operands: the argument x and the parameters of the distribution.
+    It passes the operands (the argument x and the parameters of the distribution) as one list.
+
+    derive : function that computes the cotangents, such as ``derive_cdf``.
+    names : the names of the operands.
     """
 
     def __init__(self, derive: Derive, names: Sequence[str]) -> None:
@@ -183,8 +192,9 @@ def op_of_method(
     """Return an op that runs a method of SciPy's distributions, such as "_cdf", on NumPy data.
 
     names : the names of the operands: the argument x and the parameters of the distribution.
-    derive : the rule of the first operand, or of all operands if ``rest`` is TOGETHER.
-    rest : the rule of each other operand.
+    derive : the rule that computes the cotangent of the first operand, or of all if ``rest`` is
+    TOGETHER.
+    rest : the rule of each other operand.  An operand whose rule is Unknown has no derivative here.
     """
 
     def compute_method(*operands: Any, distribution: rv_generic, method: str) -> Any:
@@ -211,7 +221,9 @@ def op_of_method(
 def rules_of_methods(
     derive: Derive | Unknown, rest: Unknown | str | None = TOGETHER
 ) -> Callable[..., None]:
-    """Return a function that makes methods of distributions run on Arrays, with the rule ``derive``.
+    """Return a function that makes methods of SciPy's distributions run on Arrays.
+
+    derive : the rule that computes the cotangents of the argument x, or of all operands.
 
     The function gets the names of methods, such as "norm_gen._cdf".
     rest : the rule of the distribution's parameters, or TOGETHER if ``derive`` serves them, too.
@@ -234,14 +246,17 @@ def rules_of_methods(
 
 
 def operands_of(values: Sequence[Any]) -> list[Array]:
-    """Return the operands of a method as floating-point Arrays, broadcast to one shape."""
+    """Return the operands of a distribution's method as floating-point Arrays of one shape."""
     arrays = [arraytape.asarray(x) for x in values]
     arrays = [x if x.dtype.kind == "f" else arraytape.astype(x, arraytape.float64) for x in arrays]
     return list(arraytape.broadcast_arrays(*arrays))
 
 
 def pull_back(function: Function, operands: Sequence[Array], g: Array) -> list[Any]:
-    """Return the cotangents of a function's operands, given the cotangent g of its result, by a tape."""
+    """Return the cotangents of a function's operands, given the cotangent g of its result.
+
+    A tape records ``function(*operands)`` and computes them.
+    """
     operands = [x * 1.0 for x in operands]
     with GradientTape() as tape:
         tape.watch(operands)
@@ -255,6 +270,8 @@ def derive_cdf(g: Array, operands: Arrays, y: Array, distribution: rv_generic, m
 
     The result y is F(x), or 1 - F(x) for ``_sf``, an integral of the density f.  The cotangent of x is
     g f(x), or -g f(x) for ``_sf``.  That of a parameter p is g times the integral of df/dp.
+
+    g : the cotangent of y.  operands : x and the parameters.
     """
     x, *parameters = operands
     upper = method == "_sf"
@@ -270,6 +287,8 @@ def derive_solved(
 
     The result y solves F(y) = q, or 1 - F(y) = q for ``_isf``.  The cotangent of q is g / f(y).  That of
     a parameter is -g / f(y) times the derivative of F with respect to the parameter.
+
+    g : the cotangent of y.  operands : q and the parameters.
     """
     q, *parameters = operands
     upper = method == "_isf"
@@ -301,7 +320,9 @@ def derive_inverse(
 
 
 def derive_formula(function: Function) -> Derive:
-    """Return the rule of a method of a distribution for which FORMULAS has the formula ``function``.
+    """Return the rule of a distribution's method whose derivatives are those of a formula.
+
+    function : the formula, such as one for the log-density.
 
     SciPy's method computes the value, and the formula gives the derivatives.
     """
@@ -323,9 +344,11 @@ def derive_formula(function: Function) -> Derive:
 def derive_summed(
     g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
 ) -> Any:
-    """Compute the cotangents of the parameters of a discrete distribution for the method ``_cdf``.
+    """Compute the cotangents of a discrete distribution's parameters for the method ``_cdf``.
 
     The result y is the sum of the probabilities up to k, and k itself gets no cotangent (None).
+
+    g : the cotangent of y.  operands : k and the parameters.
     """
     k, *parameters = operands
     first = distribution._get_support(*[plain_data(p) for p in parameters])[0]
@@ -348,8 +371,9 @@ def derive_fisher(
 ) -> Any:
     """Compute the cotangent of the odds for ``_pmf`` of Fisher's noncentral hypergeometric distribution.
 
-    The probability y is proportional to odds ** x, so the cotangent is ``g * y * (x - mean) / odds``.
-    Other operands are integers, and get None.  Raise TypeError for other distributions.
+    g : the cotangent of the probability y.  The probability is proportional to odds ** x, so the
+    cotangent is ``g * y * (x - mean) / odds``.  Other operands are integers, and get None.  Raise
+    TypeError for other distributions.
     """
     if type(distribution).__name__ != "nchypergeom_fisher_gen":
         raise no_rule(f"scipy.stats.{distribution.name}.pmf")
@@ -372,6 +396,8 @@ LEVELS = np.array(
 
 def integral(distribution: rv_generic, x: Array, parameters: Sequence[Any], upper: bool) -> Any:
     """Integrate a density from the lower end of its support to x, by Gauss-Legendre quadrature.
+
+    The sum is recorded, so that a tape can differentiate the integral with respect to parameters.
 
     upper : True to integrate from x to the upper end.  If the end is finite, each node is a linear
     function of the end.  So derivatives with respect to parameters on which the end depends are right,
@@ -403,21 +429,23 @@ def integral(distribution: rv_generic, x: Array, parameters: Sequence[Any], uppe
     return total - step if upper else total + step
 
 
-def beyond(distribution: rv_generic, x: Array, given: Sequence[Any]) -> Array:
+def beyond(distribution: rv_generic, x: Array, parameters: Sequence[Any]) -> Array:
     """Return an Array of value 0 whose derivative with respect to x is the density at x.
 
-    It makes the quadrature in ``integral``, whose limits are constants, differentiable with respect to
-    x.  The Array is the integral of the density from a constant that equals x to x itself.  given : the
-    parameters of the distribution, with one more axis.
+    The quadrature in ``integral`` has constant limits.  The caller adds this Array to it, so that the
+    sum is differentiable with respect to x, too.  The Array is the integral of the density from a
+    constant, which equals x, to x.
+
+    parameters : those of the distribution, with one more axis.
     """
     here = plain_data(x)
     with Quiet():
-        density = distribution._pdf(here[..., None], *[plain_data(p) for p in given])[..., 0]
+        density = distribution._pdf(here[..., None], *[plain_data(p) for p in parameters])[..., 0]
     some = arraytape.asarray(np.isfinite(here) & np.isfinite(density) & (density > 0.0))
     start = np.where(plain_data(some), here, 0.0)
     step = arraytape.where(some, x, 0.0) - start
     places = start[..., None] + arraytape.expand_dims(step, axis=-1) * ((FEW_NODES + 1.0) / 2.0)
-    each = distribution._pdf(places, *given) * FEW_WEIGHTS
+    each = distribution._pdf(places, *parameters) * FEW_WEIGHTS
     return arraytape.where(some, 0.5 * step * arraytape.sum(each, axis=-1), 0.0)
 
 
@@ -426,8 +454,9 @@ def panels(
 ) -> Any:
     """Return the points that divide the range of the quadrature in ``integral``, in rising order.
 
-    The range lies between x and an end of the support.  The points inside are quantiles at LEVELS.  here
-    : the values of x.  there : the end of the support (the upper one if ``upper``), perhaps infinite.
+    The range lies between x and an end of the support.  The points inside are quantiles at LEVELS.
+    here : the values of x, at which the integral ends.  there : the end of the support (the upper one if
+    ``upper``), perhaps infinite.
     """
     levels = np.broadcast_to(LEVELS.reshape((-1,) + (1,) * here.ndim), (len(LEVELS), *here.shape))
     with Quiet():
@@ -450,6 +479,8 @@ def derive_irwin(
     """Compute the cotangent of x for the density f(x; n) of the Irwin-Hall distribution.
 
     The derivative is f(x; n - 1) - f(x - 1; n - 1), and 0 for n = 1.
+
+    y is the density, and g its cotangent.  operands : x and n.
     """
     x, n = operands
     one = plain_data(n) <= 1.0
@@ -509,8 +540,8 @@ def derive_entropy(
 ) -> Any:
     """Compute the cotangents of the shape parameters and the scale for a distribution's entropy.
 
-    The differentiated formula is SciPy's entropy for loc 0 and scale 1, plus log(scale).  The entropy
-    does not depend on loc, so loc gets None.
+    g : the cotangent of the entropy.  The differentiated formula is SciPy's entropy for loc 0 and scale
+    1, plus log(scale).  The entropy does not depend on loc, so loc gets None.
     """
     count = distribution.numargs
 

@@ -38,7 +38,8 @@ def fourier_adjoint(
 ) -> Any:  # fmt: skip
     """Return the cotangent of a Fourier transform's input: g, transformed in the opposite direction.
 
-    function, lengths, axes, norm : those of the transform.  shape, dtype : those of the input.
+    function : the name of the transform, such as "fftn".  lengths, axes, norm : its options.  shape,
+    dtype : those of the input.
     """
     back = ADJOINTS[function](g, lengths, axes, SWAPPED[norm], xp)
     back = fit_all_axes(back, shape, axes, xp)
@@ -46,13 +47,19 @@ def fourier_adjoint(
 
 
 def pull_rfftn(g: RawArray, lengths: Axes, axes: Axes, norm: str, xp: Namespace) -> Any:
-    """Apply the adjoint of rfftn to g: ifftn of g, with 0 for the frequencies that rfftn leaves out."""
+    """Return the cotangent of the input of ``rfftn``, given that of its result, g.
+
+    It is ifftn of g, with 0 for the frequencies that rfftn leaves out.  lengths, axes, norm : options of
+    rfftn.
+    """
     g = crop_or_pad(g, with_length(g.shape, axes[-1], lengths[-1]), axes[-1], xp)
     return xp.real(fourier(g, function="ifftn", lengths=lengths, axes=axes, norm=norm))
 
 
 def pull_irfftn(g: RawArray, lengths: Axes, axes: Axes, norm: str, xp: Namespace) -> Any:
-    """Apply the adjoint of irfftn to g: rfftn of g, with most frequencies multiplied by 2.
+    """Return the cotangent of the input of ``irfftn``, given that of its result, g.
+
+    It is rfftn of g, with most frequencies multiplied by 2.  lengths, axes, norm : options of irfftn.
 
     The factor is 1 at frequency 0 and, if the length is even, at the last frequency.
     """
@@ -92,7 +99,7 @@ def fit_all_axes(y: RawArray, shape: Shape, axes: Axes, xp: Namespace) -> Any:
 def axis_factor(
     value: float, others: dict[int, float], axis: int, y: RawArray, xp: Namespace
 ) -> Any:
-    """Return a factor for y that varies along one axis: ``value``, but ``others[i]`` at index i."""
+    """Return a factor that varies along one axis of y: ``value``, but ``others[i]`` at index i."""
     values = np.full(y.shape[axis], value)
     for place, other in others.items():
         values[place] = other
@@ -127,9 +134,9 @@ def transform_fourier(
 
 
 def state_transform(name: str) -> None:
-    """Make two functions of scipy.fft record Arrays: "fft", say, and "fftn", which takes several axes.
+    """Make a Fourier transform of scipy.fft run on Arrays, for one axis and for several.
 
-    name : the function for one axis.
+    name : the function for one axis, such as "fft"; that for several is "fftn".
     """
 
     @hooks("scipy.fft._basic_backend", name)
@@ -166,10 +173,14 @@ def real_adjoint(
     g: RawArray, function: str, variant: int, lengths: Axes, axes: Axes, norm: str | None,
     orthogonalize: bool | None, shape: Shape, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of the input of a cosine or sine transform: the transposed matrix times g.
+    """Return the cotangent of the input of a cosine or sine transform, given that of its result, g.
 
-    That matrix is a transform of the type in TRANSPOSED, with factors 2 or 1/2 at the indices in ENDS.
-    variant : the type of the transform, 1 to 4.  shape : that of the input.
+    It is the transposed matrix of the transform times g.  That is again a transform, with factors 2 or
+    1/2 at a few indices.
+
+    function : "dct" or a similar name.
+    lengths, axes, norm, orthogonalize : its options.  variant : the type of the transform, 1 to 4.
+    shape : that of the input.
     """
     forward = TRANSPOSED[variant] if function.startswith("i") else variant
     # SciPy ignores orthogonalize for complex data.
@@ -201,9 +212,9 @@ real = library_op(
 
 
 def state_real_transform(name: str) -> None:
-    """Make two functions of scipy.fft record Arrays: "dct", say, and "dctn", which takes several axes.
+    """Make a cosine or sine transform of scipy.fft run on Arrays, for one axis and for several.
 
-    name : the function for one axis.
+    name : the function for one axis, such as "dct"; that for several is "dctn".
     """
 
     @hooks("scipy.fft._realtransforms_backend", name)

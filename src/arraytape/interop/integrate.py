@@ -40,7 +40,10 @@ class Float64Type(SoftFloatType):
 
 
 class Float64(SoftFloat, metaclass=Float64Type):
-    """A replacement for ``np.float64`` that keeps Arrays, because ``simpson`` passes arrays to it."""
+    """A replacement for ``np.float64`` in scipy.integrate: ``float64(x)`` is an Array for an Array x.
+
+    SciPy's ``simpson`` passes arrays to it.
+    """
 
 
 keeps_arrays(MODULE)
@@ -133,7 +136,9 @@ def float_value(x: ArrayInput) -> float:
 def sum_of_quadrature(
     f: Integrand, a: Array | float, b: Array | float, info: dict[str, Any]
 ) -> Array:
-    """Compute the integral of f from a to b on Arrays, by the quadrature rule of SciPy's ``quad``.
+    """Compute the integral of f from a to b by recorded ops, as SciPy's ``quad`` does.
+
+    So the integral has derivatives with respect to a, b and what f reads.
 
     info : the dict of ``quad`` with the subintervals at which QUADPACK ended.
     Source: Piessens et al. 1983, "QUADPACK", sections 3.1 and 3.4.1.  The rule has 21 points.  If the

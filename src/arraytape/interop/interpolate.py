@@ -45,7 +45,10 @@ DELEGATES = hasattr(scipy.interpolate._bsplines, "_BSpline")
 @hooks("scipy.interpolate._interpolate", "_PPolyBase._ensure_c_contiguous")
 @hooks("scipy.interpolate._bsplines", f"{'_' * DELEGATES}BSpline._ensure_c_contiguous")
 def _ensure_c_contiguous(self: Any) -> None:
-    """Do nothing, where SciPy copies coefficients to C order: our calls of compiled code copy them."""
+    """Replace a method of SciPy that copies coefficients to C order: do nothing.
+
+    Calls of compiled code copy them here.
+    """
 
 
 @hooks("scipy._lib._util", "_asarray_validated")
@@ -61,7 +64,7 @@ def _asarray_validated(
 
 
 def keeps_results(module: str, kind: str) -> None:
-    """Make splines of a class return Arrays at Array points, even if their coefficients are NumPy data.
+    """Make splines of a class return Arrays at Array points, also if their coefficients are NumPy's.
 
     module, kind : the class, whose ``__call__`` gets a rule.  SciPy computes in the namespace of the
     coefficients.  So the rule calls SciPy's method on a copy of the spline that has arraytape as its
@@ -103,7 +106,9 @@ polynomial_value = library_op(
 
 
 def interval(x: ArrayInput, places: ArrayInput) -> Any:
-    """Return for each of ``places`` the index of the interval between elements of x that contains it.
+    """Return for each of ``places`` the index of the interval of x in which it lies.
+
+    Interval i begins at x[i] and ends at x[i + 1].
 
     x is sorted.  Places below the first or above the last element of x belong to the first or last
     interval.
@@ -291,9 +296,9 @@ coefficients = library_op(
 
 
 def linear_in_values(name: str) -> None:
-    """Record a SciPy function that fits a B-spline to values y at places x, as a linear op of y.
+    """Make a SciPy function that fits a B-spline to values y at places x run on Arrays.
 
-    name : the function.  Its coefficients are linear in y.  Arrays as x or options raise TypeError.
+    name : the function.  The coefficients are linear in y.  Arrays as x or options raise TypeError.
     """
 
     @hooks("scipy.interpolate._bsplines", name)
@@ -324,7 +329,7 @@ for name in POSITIONAL:
 
 # --- interpolation on a grid -------------------------------------------------------------------------
 def grid_formula(values: Array, places: Array, grid: Sequence[NumpyData], method: str) -> Any:
-    """Compute the values of a RegularGridInterpolator at ``places`` on Arrays, for their derivatives.
+    """Compute the values of a RegularGridInterpolator at ``places`` by recorded ops, for derivatives.
 
     values : the data at the points of the grid.  grid : the coordinates of these points along each axis.
     method : "linear" or "nearest".

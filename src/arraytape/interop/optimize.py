@@ -44,7 +44,9 @@ SOLVERS = {
 
 
 def state_solver(module: str, name: str, f: str, by: tuple[str, ...], ours: str) -> None:
-    """Run the function of ``implicit`` in place of a solver of SciPy, if a derivative may be wanted.
+    """Make SciPy's solver run a function of ``arraytape.implicit`` if a derivative may be wanted.
+
+    That function has the same results, and derivatives of the solution.
 
     module, name : SciPy's solver.
     f : name of SciPy's parameter that is a function.
@@ -100,7 +102,7 @@ class Call:
         return uses_arrays(self.function, [self.starts, self.more, self.named])
 
     def call_on_values(self) -> Any:
-        """Call SciPy's function with NumPy data in place of Arrays, and return its result."""
+        """Call SciPy's function with the values of Arrays as NumPy data, and return its result."""
         given = self.given | {"args": tuple([plain_data(x) for x in self.more])}
         if self.named:
             given["kwargs"] = {key: plain_data(x) for key, x in self.named.items()}
@@ -126,7 +128,9 @@ def element_slope(function: Function, x: Array) -> Array:
 
 
 def newton(function: Function, x: Array, anchor: Function) -> Array:
-    """Make two Newton steps from x, a root of ``function`` that SciPy found, to differentiate it.
+    """Make two Newton steps from x, a root of ``function`` that SciPy found, so that x gets derivatives.
+
+    anchor : a function that uses all these inputs.
 
     The steps do not change a root, but tapes record them.  So the result has the derivatives of the root
     up to order 3.  Where the derivative of ``function`` is 0, the result is NaN times ``anchor(x)``.
@@ -150,7 +154,7 @@ def arrays_in_result(found: dict[str, Any]) -> Any:
 def root_of_elements(*args: Any, **keywords: Any) -> Any:
     """Return SciPy's result of ``find_root``, with derivatives of the roots ``x``.
 
-    The function values at the roots get no derivatives.
+    Newton steps from the roots give the derivatives.  The function values at the roots get none.
     """
     call = Call(ELEMENTWISE, "_chandrupatla", ("a", "b"), args, keywords)
     if not call.has_arrays():

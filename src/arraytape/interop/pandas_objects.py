@@ -150,7 +150,9 @@ def build_rows(columns: Any, dtype: Any, cls: Any) -> Any:
 def values_of_frame(manager: Any, dtype: Any = None, *options: Any, **keywords: Any) -> Any:
     """Return the values of a table with one column of Arrays as an ndarray of objects.
 
-    pandas does so for several columns of Arrays.
+    For several columns of Arrays pandas returns such an ndarray, too.
+
+    A block is pandas' object for columns of one dtype.
     """
     if dtype is None and len(manager.blocks) == 1 and is_array_column(manager.blocks[0]):
         dtype = np.dtype(object)

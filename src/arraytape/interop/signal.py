@@ -53,7 +53,10 @@ class DesignFloatType(SoftFloatType):
 
 
 class DesignFloat(SoftFloat, metaclass=DesignFloatType):
-    """A replacement for ``float`` in SciPy's filter design: a call with an Array returns an Array."""
+    """A replacement for ``float`` in SciPy's filter design, so that ``float(x)`` keeps the gradient.
+
+    A call with an Array returns an Array.
+    """
 
 
 replaces(DESIGN, "float", DesignFloat)
@@ -67,9 +70,14 @@ stands_in(DESIGN, "cmath", exp=arraytape.exp)
 
 
 @prepares(DESIGN, "iirfilter")
-def frequencies_as_array(given: dict[str, Any]) -> None:
-    """Convert the frequencies ``Wn`` to an Array, because SciPy computes in their namespace."""
-    given["Wn"] = asarray(given["Wn"])
+def frequencies_as_array(arguments: dict[str, Any]) -> None:
+    """Convert the frequencies ``Wn`` of ``iirfilter`` to an Array before SciPy's code runs.
+
+    SciPy computes in the namespace of ``Wn``, so that then all its arrays are Arrays.
+
+    arguments : the arguments of the call by name, which are changed.
+    """
+    arguments["Wn"] = asarray(arguments["Wn"])
 
 
 @hooks(DESIGN, "bilinear")
@@ -121,7 +129,9 @@ def filter_adjoint(
     """Return the cotangents of the arguments of ``lfilter``: b, a, x and the initial state.
 
     The first three are functions that compute the cotangent when it is needed.
-    g_y, g_z : the cotangents of the result y and of the final state.  Time is the last axis.
+
+    g_y, g_z : the cotangents of the result y and of the final state.  b, a : the coefficients of the
+    filter.  x : the signal.  Time is the last axis.
     """
     one, others, lead = b / a[0], a / a[0], conjugate(a[0], xp)
     by_b, by_a, by_x, by_z = recursion_adjoint(g_y, g_z, one, others, x, y, xp)
@@ -155,7 +165,10 @@ def recursion_adjoint(
 ) -> tuple[Any, ...]:
     """Return the cotangents of b, a, x and the initial state of ``lfilter``, if a[0] is 1.
 
-    Arguments and results are those of ``filter_adjoint``, which serves any a[0].
+    The first three are functions that compute the cotangent when it is needed.
+
+    g_y, g_z : the cotangents of the result y and of the final state.  b, a : the coefficients of the
+    filter.  x : the signal.  Time is the last axis.
     """
     length, order = x.shape[-1], g_z.shape[-1]
     whole = xp.concat([g_y, g_z], axis=-1)
@@ -177,19 +190,16 @@ def recursion_adjoint(
     return by_b, by_a, by_x, whole[..., :order]
 
 
-def poles(a: RawArray, x: RawArray, given: int, xp: Namespace) -> Any:
+def poles(a: RawArray, x: RawArray, kept: int, xp: Namespace) -> Any:
     """Apply a filter that has only poles: y[n] = x[n] - sum of a[k] y[n - k] over k > 0.
 
-    Time is the last axis.  given : the number of first elements of y that are those of x, unfiltered.
+    Time is the last axis.  kept : the number of first elements of y that are those of x, unfiltered.
     """
     one = xp.ones((1,), dtype=x.dtype, device=x.device)
-    start, rest = x[..., :given], x[..., given:]
+    start, rest = x[..., :kept], x[..., kept:]
     state = [
         -sum(
-            (
-                a[k] * start[..., given + i - k]
-                for k in range(i + 1, min(a.shape[0], given + i + 1))
-            ),
+            (a[k] * start[..., kept + i - k] for k in range(i + 1, min(a.shape[0], kept + i + 1))),
             0.0 * x[..., 0],
         )
         for i in range(a.shape[0] - 1)
@@ -314,7 +324,9 @@ def whole_correlation(
 ) -> Any:
     """Return the cotangent of the full correlation of x1 and x2: g, surrounded by zeros.
 
-    g : the cotangent of the part of it that SciPy returned.  part : that part, VALID, SAME or FULL.
+    SciPy returns a part of the full correlation.
+
+    g : the cotangent of this part.  part : VALID, SAME or FULL.
     sizes1, sizes2 : the shapes of x1 and x2.  flips : 0 for correlate2d, 1 for the other functions.
     """
     pairs = [*zip(sizes1, sizes2, strict=True)]
@@ -336,7 +348,7 @@ def reverse(x: RawArray, xp: Namespace) -> Any:
 
 
 def correlated(x1: RawArray, x2: RawArray, xp: Namespace) -> Any:
-    """Return the "valid" part of the correlation of x1 and x2, which are converted to one dtype."""
+    """Return the correlation of x1 and x2 where they overlap fully, in their common dtype."""
     dtype = xp.result_type(x1, x2)
     return correlate_op(xp.astype(x1, dtype, copy=False), xp.astype(x2, dtype, copy=False))
 
@@ -401,7 +413,7 @@ plane_op = library_op(
 
 
 def of_one_dtype(*arrays: Any) -> list[Any]:
-    """Return the arguments as Arrays of one dtype, as SciPy's C function requires."""
+    """Return the arguments of a filter as Arrays of one dtype, as SciPy's C function requires."""
     given = [asarray(x) for x in arrays]
     dtype = arraytape.result_type(*given)
     return [arraytape.astype(x, dtype, copy=False) for x in given]
@@ -429,7 +441,10 @@ def choose_conv_method(
 
 
 def without_values(x: ArrayInput) -> Any:
-    """Return NumPy data of the shape and dtype of x: zeros for floats, the values for integers."""
+    """Return NumPy data with the shape and dtype of x, from which SciPy chooses its method.
+
+    It holds zeros for floats, and the values for integers.
+    """
     x = asarray(x)
     return np.zeros(x.shape, x.dtype) if x.dtype.kind in "fc" else plain_data(x)
 
@@ -449,9 +464,10 @@ def fft_helper(
     x: Any, win: Array | NumpyData, detrend_func: Function, nperseg: int, noverlap: int, nfft: int,
     sides: str,
 ) -> Any:  # fmt: skip
-    """Return the Fourier transforms of overlapping segments of x, in place of SciPy's ``_fft_helper``.
+    """Return the Fourier transforms of overlapping segments of the signal x, for ``scipy.signal``.
 
-    SciPy's function makes a writable strided view, which Arrays do not have.
+    This replaces ``_fft_helper``.  SciPy's function makes a writable strided view, which Arrays do not
+    have.
     """
     if nperseg > 1 or noverlap:
         windows = np.lib.stride_tricks.sliding_window_view(x, nperseg, axis=-1)
@@ -471,7 +487,8 @@ def upfirdn_filter(
 ) -> Any:  # fmt: skip
     """Return the cotangent of the filter h of ``upfirdn``, given g, that of the result y.
 
-    y[i] is the sum over n of h[i * down - n * up] x[n].  shape : that of h.
+    mode, cval : SciPy's options of the padding of x.  y[i] is the sum over n of h[i * down - n * up]
+    x[n].  shape : that of h.
     """
     if mode != "constant" or np.any(cval != 0):
         raise no_rule(

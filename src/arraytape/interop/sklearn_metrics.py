@@ -22,14 +22,14 @@ for module in (
     replaces(f"sklearn.metrics.{module}", "float", SoftFloat)
 
 
-def with_arrays(given: dict[str, Any]) -> None:
-    """Convert y_true and y_pred to Arrays if they are NumPy data.
+def with_arrays(arguments: dict[str, Any]) -> None:
+    """Convert y_true and y_pred in the arguments of a metric to Arrays if they are NumPy data.
 
     Otherwise scikit-learn would convert an Array y_true to NumPy data if y_pred is NumPy data.
     """
     for name in ("y_true", "y_pred"):
-        if isinstance(given.get(name), np.ndarray) and given[name].dtype.kind in "fiu":
-            given[name] = arraytape.asarray(given[name])
+        if isinstance(arguments.get(name), np.ndarray) and arguments[name].dtype.kind in "fiu":
+            arguments[name] = arraytape.asarray(arguments[name])
 
 
 for metric in _regression.__ALL__:

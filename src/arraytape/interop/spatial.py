@@ -36,7 +36,10 @@ def weighted_sum(values: Array, w: Array | None) -> Any:
 
 
 def power(x: Array, p: float) -> Any:
-    """Return x ** p for x >= 0, with the derivative 0 at x = 0; for p < 1 it would be infinite."""
+    """Return x ** p for x >= 0, with the derivative 0 at x = 0.
+
+    For p < 1 it would be infinite: two equal points have the distance 0.
+    """
     some = x > 0
     return arraytape.where(some, arraytape.where(some, x, 1.0) ** p, 0.0)
 
@@ -145,10 +148,11 @@ def distance_by_formula(
     name: str, u: ArrayInput, v: ArrayInput, samples: Any, options: dict[str, Any],
     formulas: dict[str, Function] = FORMULAS,
 ) -> Any:  # fmt: skip
-    """Compute the distances of u and v on Arrays, for their derivatives.
+    """Compute the distances of u and v by recorded ops, for their derivatives.
 
     name : the metric.  u, v : points, with coordinates on the last axis.  samples : the data from which
-    the defaults of V and VI are computed.  options : options of the metric.
+    the defaults of V and VI are computed.  options : options of the metric.  formulas : dict from names
+    of metrics to functions of u and v.
     """
     if name not in FORMULAS:
         raise no_rule(

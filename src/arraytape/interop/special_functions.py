@@ -38,7 +38,7 @@ special_value = library_op("scipy.special", special_forward, word="nondifferenti
 def counterpart(name: str) -> Callable[..., Any]:
     """Return a replacement for SciPy's function ``name`` that calls the function of ``xp.special``.
 
-    With ``exact=True`` it calls SciPy's own function.
+    SciPy's function would convert Arrays to NumPy data.  With ``exact=True`` it is called nevertheless.
     """
 
     def call_counterpart(*args: Any, **keywords: Any) -> Any:

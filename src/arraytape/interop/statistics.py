@@ -60,7 +60,9 @@ if not hasattr(sys.modules[MORE], "_swilk"):
 
 @hooks(COMMON, "kendalltau")
 def kendalltau(x: ArrayInput, y: ArrayInput, **options: Any) -> Any:
-    """Run SciPy's ``kendalltau`` on Arrays that no tape follows: a function of ranks has derivative 0.
+    """Run SciPy's ``kendalltau`` on data that no tape follows, since its derivative is 0.
+
+    It is a function of ranks.
 
     SciPy 1.18 converts Arrays to NumPy data, and a tape would report that as an untracked conversion.
     """
@@ -70,7 +72,10 @@ def kendalltau(x: ArrayInput, y: ArrayInput, **options: Any) -> Any:
 
 @hooks(COMMON, "_cdf_distance")
 def cdf_distance(p: float, *samples: Any) -> Any:
-    """Return SciPy's distance of two samples, as for ``wasserstein_distance``, with other derivatives.
+    """Return SciPy's distance of two samples with symmetric derivatives for equal elements.
+
+    ``wasserstein_distance`` is such a distance.  p : its exponent.  samples : the samples and their
+    weights.
 
     SciPy's own code would give the whole derivative of equal elements to one of them.
     """
@@ -86,8 +91,9 @@ def distance_of_steps(
 ) -> Array:
     """Compute the distance of two samples: the integral of abs(U - V) ** p, to the power of 1 / p.
 
-    U and V are the empirical distribution functions of the samples u and v.  Equal elements get equal
-    shares of the derivative, as in a maximum.
+    u_weights, v_weights : the weights of their elements, or None.  U and V are the empirical
+    distribution functions of the samples u and v.  Equal elements get equal shares of the derivative, as
+    in a maximum.
     """
     values = xp.concat([share_among_ties(u, u_weights), share_among_ties(v, v_weights)])
     order = np.argsort(plain_data(values), kind="stable")
@@ -108,7 +114,8 @@ def distance_of_steps(
 def share_among_ties(x: Array, weights: Array | None) -> Any:
     """Return the sample x with each element replaced by the weighted mean of all elements equal to it.
 
-    The values stay the same, but equal elements share the derivative.
+    weights : those of the elements, or None.  The values stay the same, but equal elements share the
+    derivative.
     """
     _, group = np.unique(plain_data(x), return_inverse=True)
     share = np.ones(len(group)) if weights is None else plain_data(weights)
@@ -220,7 +227,9 @@ replace_likelihood_slope("yeojohnson_llf", yeo_johnson)
 def most_likely(
     name: str, x: ArrayInput, likelihood: Callable[[Array, Array], Array], options: dict[str, Any]
 ) -> Any:
-    """Return the lambda that SciPy's function ``name`` finds, with derivatives with respect to x.
+    """Return the exponent lambda of a power transformation that fits x best, with derivatives.
+
+    SciPy's function ``name`` finds lambda.
 
     The derivatives are those of the lambda at which ``likelihood(lambda, x)`` is greatest.
     """

@@ -28,9 +28,10 @@ Formula = Callable[[Any, Mapping[str, Any]], Any]
 def answers(module: str, *methods: str) -> Callable[[Formula], Formula]:
     """Return a decorator: the decorated function gives the results of methods their derivatives.
 
-    module, methods : the methods of scikit-learn, such as "NMF.transform".  The decorated function gets
-    the estimator and a dict of the method's arguments.  It returns an Array, or a tuple of Arrays if the
-    method returns several results.  None stands for a result without derivative.
+    module, methods : the methods of scikit-learn, such as "NMF.transform".  For example, ``predict`` of
+    a model that was fitted to Arrays ends in compiled code.  The decorated function gets the estimator
+    and a dict of the method's arguments.  It returns an Array, or a tuple of Arrays if the method
+    returns several results.  None stands for a result without derivative.
     """
 
     def declare_answer(formula: Formula) -> Formula:

@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 class Fit:
-    """The inputs and results of one call of a fit.
+    """The inputs and results of one call of an estimator's fit, which derivative rules read.
 
     estimator : the user's estimator, whose parameters may be Arrays.
     twin : the fitted copy of the estimator, with NumPy values.
@@ -47,9 +47,11 @@ class Fit:
     An Array under any other name would get no derivative, so ``examine_arrays`` raises TypeError for it.
     """
 
-    def __init__(self, estimator: Any, given: dict[str, Any], method: str = "fit") -> None:
+    def __init__(self, estimator: Any, arguments: dict[str, Any], method: str = "fit") -> None:
         self.estimator = estimator
-        self.given = {x: arraytape.asarray(y) if holds_arrays(y) else y for x, y in given.items()}
+        self.given = {
+            x: arraytape.asarray(y) if holds_arrays(y) else y for x, y in arguments.items()
+        }
         self.twin: Any = None
         self.result: Any = None
         self.asked: set[str] = set()
@@ -57,7 +59,7 @@ class Fit:
         self.where = self.name if method.startswith("_") else f"{self.name}.{method}"
 
     def fit_twin(self, original: Function, bound: inspect.BoundArguments) -> None:
-        """Fit ``twin``, a copy of the estimator without Arrays, to NumPy data, and store ``result``.
+        """Fit a copy of the estimator without Arrays to NumPy data; store ``twin`` and ``result``.
 
         original : scikit-learn's method.  bound : the user's arguments, which may be Arrays.
         The data are copied first, because a fit with ``copy_X=False`` writes into them.
@@ -74,7 +76,9 @@ class Fit:
     def float_data(self, name: str) -> Array:
         """Return the argument ``name`` of the fit, such as "X", as a dense float64 Array.
 
-        The derivative rule of the fit has to use it, see ``asked``.
+        The name is noted: an Array argument that the derivative rule did not read is an error.
+
+        The name is noted: an Array parameter that the derivative rule did not read is an error.
         """
         self.asked.add(name)
         value = self.given[name]
@@ -100,17 +104,20 @@ class Fit:
         return np.asarray(detached(self.given[name]))
 
     def examine_arrays(self) -> None:
-        """Raise TypeError for an Array not in ``asked``, because its derivatives would be missing."""
+        """Raise TypeError for an Array that the fit's derivative rule did not read.
+
+        The results would lack the derivatives with respect to the Array.
+        """
         parameters = self.estimator.get_params(deep=False)
         for name, value in {**self.given, **parameters}.items():
             if value is not self.estimator and has_array([value]) and name not in self.asked:
                 self.refuse_fit(f"an Array as {name}, {describe(value)}, has no derivative here")
 
     def without_derivative(self, connected: Iterable[str]) -> dict[str, Array]:
-        """Return the fitted attributes that have no formula, as results of ops without rules.
+        """Return the fitted attributes that have no derivative rule, as results of ops without rules.
 
-        connected : names of the attributes that have a formula.  If a gradient needs another attribute,
-        the op without a rule raises an error; a NumPy number would silently be a constant.
+        connected : names of the attributes that have a rule.  If a gradient needs another attribute, the
+        op without a rule raises an error; a NumPy number would silently be a constant.
         """
         parameters = self.estimator.get_params(deep=False)
         arrays = nested_arrays([*self.given.values(), *parameters.values()])
@@ -186,11 +193,16 @@ def connects_fit(
     module: str, *classes: str, method: str = "fit", examine: Examine | None = None,
     ignores: Iterable[str] = (), result: Result | None = None, refuses: bool = False,
 ) -> Callable[[Connect], Connect]:  # fmt: skip
-    """Return a decorator: the decorated function computes the attributes of a fit on Arrays.
+    """Return a decorator: the decorated function gives the attributes of a fit their derivatives.
 
-    It gets a Fit, and returns a dict of fitted attributes.  The attributes get its derivatives, and keep
-    scikit-learn's values.  module, classes, method : the methods of scikit-learn that are
-    differentiated.  For examine, ignores and result see Statement.
+    It gets a Fit (the inputs and results of scikit-learn's fit), and returns a dict of fitted
+    attributes, computed from the Arrays.  They keep scikit-learn's values.
+
+    module, classes, method : the methods of scikit-learn that are differentiated.  examine : function of
+    a Fit that runs before the fit, and may refuse it.
+    ignores : names of arguments and parameters without influence on the derivatives.
+    result : function that returns the method's result; None if that is the estimator.
+    refuses : True if ``examine`` always refuses the fit.
     """
 
     def declare_fit(connect: Connect) -> Connect:
@@ -217,9 +229,9 @@ def refuses(module: str, *classes: str, why: str, instead: str = "", method: str
 
 
 def entering(module: str, name: str, method: str) -> Function:
-    """Return the function that runs in place of a fit, the method ``method`` of the class ``name``.
+    """Return the function that replaces a fit: the method ``method`` of the class ``name``.
 
-    On Arrays it runs the Statement for the class, else scikit-learn's code.
+    On Arrays it fits with the derivative rule for the class, else it runs scikit-learn's code.
     """
 
     def fit_or_run(estimator: Any, *args: Any, **keywords: Any) -> Any:
@@ -251,7 +263,7 @@ def estimator_parameters(estimator: Any) -> list[Any]:
 
 # --- the twin -----------------------------------------------------------------------------------------
 def detached(value: Any) -> Any:
-    """Return ``value`` with NumPy data in place of Arrays, also in containers, tables and estimators.
+    """Return ``value`` with NumPy data in place of Arrays, also in containers and estimators.
 
     No tape follows the data, and scikit-learn may write to them.
     """
@@ -282,7 +294,9 @@ def detached_object(thing: Any) -> Any:
 
 
 def take_over(estimator: Any, twin: Any, found: Mapping[str, Any]) -> None:
-    """Give an estimator the attributes of ``twin``, its fitted copy, and the attributes ``found``.
+    """Give the user's estimator the results of a fit.
+
+    twin : the fitted copy of the estimator, whose attributes are taken.
 
     found : attributes with derivatives, by name; they replace those of ``twin``.  Parameters keep their
     values, and other attributes of the estimator are deleted.
@@ -317,7 +331,7 @@ def nested_arrays(values: Iterable[Any]) -> list[Array]:
 def is_result(name: str, value: object) -> bool:
     """Return True if an attribute is a public result of a fit that may have a derivative.
 
-    Its name ends in "_" and does not begin so, and its value holds floating-point numbers.
+    The name ends in "_" and does not begin so, and its value holds floating-point numbers.
     """
     public = name[0] != "_" and name[-1] == "_"
     numbers = isinstance(value, np.ndarray | np.floating) and value.dtype.kind == "f"
@@ -341,7 +355,9 @@ def result_without_rule(name: str, value: float | NumpyData, arrays: list[Array]
 
 
 def connect(value: object, formula: T) -> T:
-    """Return scikit-learn's ``value`` with the derivatives of ``formula``, which computes it on Arrays.
+    """Return scikit-learn's value of an attribute with the derivatives of ``formula``.
+
+    formula : the attribute, computed from Arrays by recorded ops.
 
     A formula that is no Array is returned as it is.
     """

@@ -14,12 +14,18 @@ from ._fits import Fit, as_float
 
 
 def indicators(labels: NumpyData, groups: NumpyData) -> Any:
-    """Return a matrix shaped (labels, groups), with 1 where a label equals the group, else 0."""
+    """Return the one-hot matrix of labels, shaped (labels, groups).
+
+    groups : the values that a label may have.
+    """
     return (labels[:, None] == groups).astype(np.float64)
 
 
 def onehot(fit: Fit) -> Any:
-    """Return the one-hot labels of a fit, shaped (samples, classes)."""
+    """Return the one-hot labels of a fit, shaped (samples, classes).
+
+    fit : the inputs and results of scikit-learn's fit.
+    """
     return indicators(fit.labels().reshape(-1), fit.twin.classes_)
 
 
@@ -27,6 +33,7 @@ def weights_of_classes(fit: Fit, weights: Array | NumpyData | None = None) -> Ar
     """Return the weight of each class according to the estimator's option ``class_weight``.
 
     With "balanced", the weights make the total weight of all classes equal.
+    fit : the inputs and results of scikit-learn's fit.
     weights : the weight of each sample; None means 1.
     """
     given, classes = fit.estimator.class_weight, fit.twin.classes_
@@ -44,6 +51,7 @@ def weights_of_classes(fit: Fit, weights: Array | NumpyData | None = None) -> Ar
 def class_weights(fit: Fit, weights: Array | None = None) -> Array:
     """Return for each sample the weight of its class, by the estimator's option ``class_weight``.
 
+    fit : the inputs and results of scikit-learn's fit.
     weights : the weight of each sample, which "balanced" uses; None means 1.
     """
     return xp.matmul(xp.asarray(onehot(fit)), weights_of_classes(fit, weights))

@@ -13,13 +13,16 @@ from ..._array.array import Array
 
 
 def squared(y: Array, s: Array) -> Any:
-    """Return half the squared error of each sample, summed over its outputs."""
+    """Return half the squared error of each sample, summed over its outputs.
+
+    y : the targets.  s : the linear predictors X @ coef + intercept.
+    """
     square = 0.5 * (y - s) ** 2
     return xp.sum(square, axis=1) if square.ndim == 2 else square
 
 
 def binomial(y: Array, s: Array) -> Any:
-    """Return the logistic loss for y of 0 or 1."""
+    """Return the logistic loss of each sample, for labels y of 0 or 1 and linear predictors s."""
     return xp.logaddexp(s, xp.zeros_like(s)) - y * s
 
 
@@ -56,7 +59,7 @@ def tweedie_identity(y: Array, s: Array, power: Array) -> Any:
 
 
 def squared_hinge(y: Array, s: Array) -> Any:
-    """Return the squared hinge loss for y of 1 or -1."""
+    """Return the squared hinge loss of each sample, for labels y of 1 or -1 and linear predictors s."""
     return xp.maximum(1.0 - y * s, xp.zeros_like(s)) ** 2
 
 

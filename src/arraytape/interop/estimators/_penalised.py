@@ -56,7 +56,7 @@ class Penalised:
     extra: Sequence[Array] = ()
 
     def solve_parts(self, coef: NumpyData, intercept: NumpyData | None = None) -> Parts:
-        """Return coef and intercept at the minimum, in a dict, as functions of the data.
+        """Return a dict of coef and intercept at the minimum, with derivatives with respect to the data.
 
         coef, intercept : scikit-learn's solution, at which the search for the minimum begins.  coef is
         shaped (outputs, features) or (features,).
@@ -91,7 +91,7 @@ class Penalised:
         return found
 
     def sizes(self, coef: Array, moves: NumpyData) -> Array:
-        """Return the terms that l1 multiplies: abs(coef), or if ``groups`` the lengths of its columns.
+        """Return the terms of the l1 penalty: abs(coef), or if ``groups`` the lengths of its columns.
 
         moves : mask of the coefficients that are not held at 0; columns without any are left out.
         """
@@ -102,10 +102,13 @@ class Penalised:
     def examine_active_set(
         self, smooth: Callable[..., Any], found: Parts, moves: NumpyData, theta: Sequence[Array]
     ) -> None:
-        """Raise NotASolution if a coefficient is about to become nonzero or 0, where the fit has a kink.
+        """Raise NotASolution if a coefficient is about to become nonzero or 0.
 
-        smooth : the objective without the l1 penalty.  found : the solution.  moves : mask of the
-        coefficients that are not held at 0.  theta : the arguments of ``smooth`` after the solution.
+        There the fit has a kink, and no derivative.
+
+        smooth : the objective without the l1 penalty.  found : coef and intercept at the minimum.
+        moves : mask of the coefficients that are not held at 0.  theta : the arguments of ``smooth``
+        after them.
         """
         parts = {name: xp.stop_gradient(value) for name, value in found.items()}
         theta = [xp.stop_gradient(x) for x in theta]

@@ -33,9 +33,9 @@ OF_A_FIT = (
 
 
 class Packing:
-    """A map from one vector to named arrays, whose free elements are the elements of the vector.
+    """The unknowns of a fit: named arrays, whose free elements stand in one vector.
 
-    Solvers need such a vector.  The elements that are not free are constants.
+    Solvers need one vector.  The elements that are not free are constants.
 
     start : the arrays, as NumPy data.
     free : masks of the free elements by name; an array without a mask is free.
@@ -68,7 +68,8 @@ def minimum_of_parts(
     """Return the named arrays ``parts`` that minimise ``objective(parts, *theta)``.
 
     start : scikit-learn's solution, a dict of arrays.
-    free : masks of the elements that vary, see Packing; the others keep their values in ``start``.
+    theta : Arrays with respect to which the solution gets derivatives.
+    free : masks of the elements that vary; the others keep their values in ``start``.
     least : lower bound of the solution's size, by which its distance from ``start`` is divided.
     """
     packing = Packing(start, free or {})
@@ -85,7 +86,10 @@ def root_of_parts(
 ) -> Parts:  # fmt: skip
     """Return the named arrays ``parts`` for which all Arrays in ``residual(parts, *theta)`` are 0.
 
-    start, free, least : see ``minimum_of_parts``.
+    start : scikit-learn's solution, a dict of arrays.
+    free : masks of the elements that vary; the others keep their values in ``start``.
+    least : lower bound of the solution's size, by which its distance from ``start`` is divided.
+    theta : Arrays with respect to which the solution gets derivatives.
     """
     packing = Packing(start, free or {})
 

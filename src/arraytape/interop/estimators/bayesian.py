@@ -50,7 +50,7 @@ def update_residuals(parts: Parts, X: Array, y: Array, count: Array, *priors: Ar
 
     The first equation updates the precision of the coefficients, the second alpha, that of the noise.
     parts : the logarithms "alpha" and "lambda" of these precisions.  count : the sum of sample weights.
-    priors : the parameters of the estimator in PRIORS.
+    priors : the parameters of the estimator that describe the priors of the precisions.
     """
     a1, a2, l1, l2 = priors
     now = posterior(parts, X, y)
@@ -67,7 +67,10 @@ def update_residuals(parts: Parts, X: Array, y: Array, count: Array, *priors: Ar
 
 @connects_fit(MODULE, "BayesianRidge", "ARDRegression")
 def by_evidence(fit: Fit) -> Mapping[str, Any]:
-    """Return the fitted attributes, such as alpha_ and coef_, at the fixed point of the updates."""
+    """Return the fitted attributes of BayesianRidge or ARDRegression as functions of the data.
+
+    They are those at the fixed point of scikit-learn's updates, and have its derivatives.
+    """
     twin, X, y, weights = (fit.twin, fit.float_data("X"), fit.float_data("y"), fit.sample_weights())
     # Arrays are allowed here and get no derivative: the fixed point does not depend on where it starts.
     fit.asked |= {"alpha_init", "lambda_init"}

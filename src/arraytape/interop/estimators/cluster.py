@@ -27,7 +27,7 @@ NEAR = 1e-6
 
 
 def members(labels: NumpyData, count: int) -> Array:
-    """Return a matrix shaped (samples, clusters), with 1 where a sample belongs to a cluster, else 0.
+    """Return a matrix shaped (samples, clusters), with 1 where a sample belongs to the cluster.
 
     labels : the cluster of each sample.  count : the number of clusters.
     """
@@ -37,8 +37,8 @@ def members(labels: NumpyData, count: int) -> Array:
 def cluster_means(fit: Fit, X: Array, weights: Array) -> Array:
     """Return the centers of clusters as weighted means of the samples X.
 
-    weights : shaped (samples, clusters).  Raise TypeError if the means are not the centers that
-    scikit-learn returned.
+    fit : the inputs and results of scikit-learn's fit.  weights : shaped (samples, clusters).  Raise
+    TypeError if the means are not the centers that scikit-learn returned.
     """
     found = (xp.matrix_transpose(weights) @ X) / xp.sum(weights, axis=0)[:, None]
     found_data, centers = plain_data(found), fit.twin.cluster_centers_
@@ -53,7 +53,7 @@ def cluster_means(fit: Fit, X: Array, weights: Array) -> Array:
 
 
 def scatter(X: Array, centers: Array, labels: NumpyData, weights: Array) -> Array:
-    """Return the inertia: the weighted sum of the squared distances of the samples X to their centers.
+    """Return the weighted sum of the squared distances of the samples X to their centers.
 
     labels : the cluster of each sample.
     """
@@ -73,26 +73,32 @@ def k_means(fit: Fit) -> dict[str, Array]:
 @answers("sklearn.cluster._bisect_k_means", "BisectingKMeans.predict")
 @answers("sklearn.cluster._mean_shift", "MeanShift.predict")
 @answers("sklearn.cluster._affinity_propagation", "AffinityPropagation.predict")
-def predict(model: BaseEstimator, given: Mapping[str, Any]) -> None:
-    """Return None, so that scikit-learn's labels, which are whole numbers, get no derivative."""
+def predict(model: BaseEstimator, arguments: Mapping[str, Any]) -> None:
+    """Return None, so that scikit-learn's labels, which are whole numbers, get no derivative.
+
+    The decorator passes the model and the method's arguments.
+    """
 
 
 @answers(KMEANS, "_BaseKMeans.score")
-def k_means_score(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
-    X, centers = as_float(given["X"]), as_float(model.cluster_centers_)
-    weights = given.get("sample_weight")
+def k_means_score(model: BaseEstimator, arguments: Mapping[str, Any]) -> Array:
+    X, centers = as_float(arguments["X"]), as_float(model.cluster_centers_)
+    weights = arguments.get("sample_weight")
     weights = xp.ones(X.shape[0]) if weights is None else as_float(weights)
-    return -scatter(X, centers, model.predict(given["X"]), weights)
+    return -scatter(X, centers, model.predict(arguments["X"]), weights)
 
 
 @answers(KMEANS, "_BaseKMeans.transform")
-def transform(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
-    return distances(as_float(given["X"]), as_float(model.cluster_centers_))
+def transform(model: BaseEstimator, arguments: Mapping[str, Any]) -> Array:
+    return distances(as_float(arguments["X"]), as_float(model.cluster_centers_))
 
 
 @connects_fit("sklearn.cluster._mean_shift", "MeanShift", ignores=("y",))
 def mean_shift(fit: Fit) -> dict[str, Array]:
-    """Return the centers of MeanShift, each the mean of the samples within the bandwidth around it."""
+    """Return the fitted centers of MeanShift as functions of the data, so that they have derivatives.
+
+    Each is the mean of the samples within the bandwidth around it.
+    """
     from sklearn.cluster import estimate_bandwidth
 
     X = fit.float_data("X")
@@ -105,7 +111,10 @@ def mean_shift(fit: Fit) -> dict[str, Array]:
 
 @connects_fit("sklearn.cluster._affinity_propagation", "AffinityPropagation", ignores=("y",))
 def affinity_propagation(fit: Fit) -> dict[str, Array]:
-    """Return the centers of AffinityPropagation, each of which is a sample."""
+    """Return the fitted centers of AffinityPropagation as functions of the data.
+
+    Each center is a sample, whose derivative it has.
+    """
     X = fit.float_data("X")
     if fit.twin.affinity == "precomputed" or not hasattr(fit.twin, "cluster_centers_"):
         return {}
@@ -117,20 +126,24 @@ def affinity_propagation(fit: Fit) -> dict[str, Array]:
     ignores=("X", "y"),
 )  # fmt: skip
 def agglomerative(fit: Fit) -> dict[str, Array]:
-    """Return no attributes: the fit's results are labels, which have no derivative."""
+    """Return an empty dict: all results of the fit are labels, which have no derivative."""
     return {}
 
 
 @answers("sklearn.cluster._feature_agglomeration", "AgglomerationTransform.transform")
-def pooled(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
-    """Return FeatureAgglomeration's result: for each sample the mean of each cluster of features."""
+def pooled(model: BaseEstimator, arguments: Mapping[str, Any]) -> Array:
+    """Return the result of ``FeatureAgglomeration.transform``, for its derivatives.
+
+    It has for each sample the mean of each cluster of features.  arguments : the method's arguments by
+    name.
+    """
     if model.pooling_func is not np.mean:
         raise TypeError(
             f"FeatureAgglomeration.transform with pooling_func={model.pooling_func!r} has no derivative "
             "here: take np.mean"
         )
     groups = members(model.labels_, model.n_clusters_)
-    return as_float(given["X"]) @ (groups / xp.sum(groups, axis=0))
+    return as_float(arguments["X"]) @ (groups / xp.sum(groups, axis=0))
 
 
 LABELS = "its result are labels, which are whole numbers and have no derivative"

@@ -20,7 +20,9 @@ EDGE = 1e-6
 
 @connects_fit("sklearn.covariance._graph_lasso", "GraphicalLasso", ignores=("y",))
 def graphical_lasso(fit: Fit) -> dict[str, Array]:
-    """Return the attributes of GraphicalLasso: the precision matrix, the covariance and the mean.
+    """Return the fitted attributes of GraphicalLasso as functions of the data.
+
+    They are the precision matrix, the covariance and the mean.
 
     The precision minimises
     trace(sample @ precision) - log det(precision) + alpha sum |precision off the diagonal|.

@@ -15,18 +15,22 @@ ADAPTER = "PandasAdapter.create_container"
 
 
 @prepares("sklearn.utils.validation", "check_array")
-def table_as_array(given: dict[str, Any]) -> None:
+def table_as_array(arguments: dict[str, Any]) -> None:
     """Convert a table of Arrays to one Array, before scikit-learn's ``check_array`` runs.
 
     scikit-learn has read the column names of the table already.
+
+    arguments : the arguments of ``check_array`` by name, which are changed.
     """
-    if holds_arrays(given["array"]):
-        given["array"] = arraytape.asarray(given["array"])
+    if holds_arrays(arguments["array"]):
+        arguments["array"] = arraytape.asarray(arguments["array"])
 
 
 @hooks("sklearn.utils._array_api", "_remove_non_arrays")
 def arrays_in_tables(*arrays: Any, **options: Any) -> Any:
-    """Call scikit-learn's ``_remove_non_arrays`` with an Array of each table in place of the table.
+    """Return the arguments that are arrays, with an Array for each table.
+
+    This replaces scikit-learn's ``_remove_non_arrays``.
 
     scikit-learn chooses the namespace by the arrays that this function returns, and would ignore a
     table.

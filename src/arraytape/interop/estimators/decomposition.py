@@ -75,7 +75,7 @@ def refuse_open_factors(model: BaseEstimator) -> None:
 def penalties(model: BaseEstimator, alpha_W: Array, alpha_H: Array, shape: Shape) -> list[Array]:
     """Return the four penalties of NMF: the factors of sum(W), sum(W**2) / 2, sum(H), sum(H**2) / 2.
 
-    shape : that of the data X.
+    alpha_W, alpha_H : the model's parameters.  shape : that of the data X.
     """
     samples, features = shape
     by_W, by_H = features * alpha_W, samples * alpha_H
@@ -86,7 +86,7 @@ def penalties(model: BaseEstimator, alpha_W: Array, alpha_H: Array, shape: Shape
 def solve_weights(X: Array, H: Array, l1: Array, l2: Array, active: NumpyData) -> Array:
     """Return the factor W of NMF that minimises the objective for a given factor H, where X is W @ H.
 
-    l1, l2 : the penalties of W.  active : mask of the elements of W that are not 0.
+    l1, l2 : the penalties of W.  active : mask of the elements of W that are not 0; the others stay 0.
     """
     count = H.shape[0]
     mask = xp.asarray(active.astype(np.float64))
@@ -117,7 +117,10 @@ def weights_of(model: BaseEstimator, X: ArrayInput, W: NumpyData) -> Array:
     examine=lambda fit: refuse_open_factors(fit.estimator),
 )  # fmt: skip
 def nmf(fit: Fit) -> dict[str, Array]:
-    """Return H (``components_``) at the minimum of NMF's objective, and the reconstruction error.
+    """Return the fitted attributes of NMF as functions of the data.
+
+    They are the factor H (``components_``) and the reconstruction error, at the minimum of the
+    objective.
 
     The objective is that of Lee and Seung 1999, with penalties.  Elements of H that are 0 are held at 0.
     """
@@ -146,16 +149,20 @@ def nmf(fit: Fit) -> dict[str, Array]:
 
 
 @answers("sklearn.decomposition._nmf", "NMF.transform")
-def nmf_transform(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
+def nmf_transform(model: BaseEstimator, arguments: Mapping[str, Any]) -> Array:
     refuse_open_factors(model)
-    W = detached_object(model).transform(detached(given["X"]))
-    return weights_of(model, given["X"], W)
+    W = detached_object(model).transform(detached(arguments["X"]))
+    return weights_of(model, arguments["X"], W)
 
 
 @answers("sklearn.decomposition._sparse_pca", "_BaseSparsePCA.transform")
-def sparse_weights(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
-    """Return the result of SparsePCA.transform: weights of a ridge regression of X on the components."""
-    X, components = as_float(given["X"]) - model.mean_, as_float(model.components_)
+def sparse_weights(model: BaseEstimator, arguments: Mapping[str, Any]) -> Array:
+    """Return the result of ``SparsePCA.transform``, for its derivatives.
+
+    It is the weights of a ridge regression of X on the components.  arguments : the method's arguments
+    by name.
+    """
+    X, components = as_float(arguments["X"]) - model.mean_, as_float(model.components_)
     across = xp.matrix_transpose(components)
     gram = components @ across + as_float(model.ridge_alpha) * xp.eye(components.shape[0])
     return xp.matrix_transpose(xp.linalg.solve(gram, xp.matrix_transpose(X @ across)))

@@ -15,6 +15,9 @@ for module in ("_bagging", "_stacking", "_voting"):
 
 @prepares("sklearn.ensemble._bagging", "_generate_bagging_indices")
 @prepares("sklearn.ensemble._bootstrap", "_get_n_samples_bootstrap")
-def plain_weights(given: dict[str, Any]) -> None:
-    """Pass sample weights as NumPy data: the function computes integers, which have no derivative."""
-    given["sample_weight"] = detached(given["sample_weight"])
+def plain_weights(arguments: dict[str, Any]) -> None:
+    """Convert sample weights to NumPy data: scikit-learn's function computes integers from them.
+
+    Integers have no derivative.  arguments : the function's arguments by name, which are changed.
+    """
+    arguments["sample_weight"] = detached(arguments["sample_weight"])

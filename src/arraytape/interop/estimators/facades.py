@@ -48,25 +48,31 @@ def validate_data(
 
 
 def float_array(data: object) -> Any:
-    """Return floating-point NumPy data as an Array, and anything else as it is."""
+    """Return floating-point NumPy data as an Array, and any other object unchanged."""
     if isinstance(data, np.ndarray) and data.dtype.kind == "f":
         return arraytape.asarray(data)
     return data
 
 
 @prepares("sklearn.cross_decomposition._pls", "_PLS.fit", "PLSSVD.fit")
-def all_arrays(given: dict[str, Any]) -> None:
-    """Convert X and y to Arrays if one of them is, because these methods validate them separately."""
-    if has_array(given.values()):
-        given.update({name: float_array(given.get(name)) for name in ("X", "y")})
+def all_arrays(arguments: dict[str, Any]) -> None:
+    """Convert X and y to Arrays if one of them is, because scikit-learn validates them separately.
+
+    arguments : the method's arguments by name, which are changed.
+    """
+    if has_array(arguments.values()):
+        arguments.update({name: float_array(arguments.get(name)) for name in ("X", "y")})
 
 
 @prepares("sklearn.multiclass", "OneVsRestClassifier.fit", "OutputCodeClassifier.fit")
-def plain_labels(given: dict[str, Any]) -> None:
-    """Convert labels to NumPy data, because these methods put them in a sparse matrix."""
-    y = given.get("y")
+def plain_labels(arguments: dict[str, Any]) -> None:
+    """Convert labels to NumPy data, because scikit-learn puts them in a sparse matrix.
+
+    arguments : the method's arguments by name, which are changed.
+    """
+    y = arguments.get("y")
     if isinstance(y, Array) and y.dtype.kind in "biu":
-        given["y"] = plain_data(y)
+        arguments["y"] = plain_data(y)
 
 
 @hooks("sklearn.utils._param_validation", "_InstancesOf.is_satisfied_by")

@@ -44,7 +44,7 @@ for _module in ("_gpr", "kernels"):
 
 @connects_fit(f"{HOME}._gpr", "GaussianProcessRegressor")
 def regressor(fit: Fit) -> Mapping[str, Any]:
-    """Return the fitted kernel and other attributes of the fit, as functions of data and parameters."""
+    """Return the attributes of a fitted Gaussian process as functions of data and parameters."""
     import sklearn
 
     fit.asked |= {"kernel"}
@@ -77,7 +77,10 @@ def regressor(fit: Fit) -> Mapping[str, Any]:
 
 
 def fixed_parameters(fit: Fit) -> dict[str, Array]:
-    """Return the kernel's parameters that are Arrays and are not optimized by the fit, by name."""
+    """Return a dict of the kernel's parameters that are Arrays and that the fit does not optimize.
+
+    fit : the inputs and results of scikit-learn's fit.
+    """
     if fit.estimator.kernel is None:
         return {}
     given = fit.estimator.kernel.get_params(deep=True)
@@ -110,7 +113,8 @@ def likeliest_theta(
 ) -> Array:
     """Return the logarithms of the fitted hyperparameters, as functions of data and parameters.
 
-    They maximise the marginal likelihood.  fixed : parameters of the kernel that are Arrays, by name.
+    They maximise the marginal likelihood.  alpha : the variance of the noise.  fixed : parameters of the
+    kernel that are Arrays, by name.
     """
     twin = fit.twin
     start, bounds = twin.kernel_.theta, twin.kernel_.bounds

@@ -15,7 +15,10 @@ from ._fits import Fit, connects_fit
 
 @connects_fit("sklearn.kernel_ridge", "KernelRidge")
 def kernel_ridge(fit: Fit) -> Mapping[str, Any]:
-    """Return dual_coef_ = inv(K + diag(alpha / weight)) y, where scikit-learn computes the kernel K."""
+    """Return the fitted attributes of KernelRidge as functions of the data.
+
+    dual_coef_ is inv(K + diag(alpha / weight)) y, where scikit-learn computes the kernel K.
+    """
     fit.asked |= {"gamma", "coef0"}  # read by _get_kernel
     X, y, alpha = fit.float_data("X"), fit.float_data("y"), fit.parameter("alpha")
     K = X if fit.estimator.kernel == "precomputed" else fit.estimator._get_kernel(X)

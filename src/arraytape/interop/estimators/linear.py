@@ -31,8 +31,9 @@ Loss = Callable[..., Any]  # function of y and X @ coef + intercept; returns eac
 def fit_loss(fit: Fit, loss: Loss, y: Array, weights: Array, **penalty: Any) -> Attributes:
     """Return coef_ and intercept_ at the minimum of a penalised loss, as functions of the data.
 
-    loss : function of y and X @ coef + intercept.  weights : the weight of each sample.
-    penalty : fields of ``Penalised``, such as l1 and l2.
+    fit : the inputs and results of scikit-learn's fit.  loss : function of y and X @ coef + intercept.
+    weights : the weight of each sample.
+    penalty : options such as the factors l1 and l2.
     """
     twin, X = fit.twin, fit.float_data("X")
     model = Penalised(fit.name, loss, X, y, weights, **penalty)
@@ -48,7 +49,10 @@ def fit_loss(fit: Fit, loss: Loss, y: Array, weights: Array, **penalty: Any) -> 
 # --- least squares -----------------------------------------------------------------------------------
 @connects_fit(f"{HOME}._base", "LinearRegression")
 def linear_regression(fit: Fit) -> Attributes:
-    """Return the attributes of LinearRegression, which minimises sum(weight * residual^2)."""
+    """Return the fitted attributes of LinearRegression as functions of the data.
+
+    So they have derivatives.  The fit minimises sum(weight * residual^2).
+    """
     y = fit.float_data("y")
     return fit_loss(fit, _losses.squared, y, fit.sample_weights(), positive=fit.twin.positive)
 
@@ -63,7 +67,7 @@ def alpha_by_output(alpha: Array, y: Array) -> Array:
 
 @connects_fit(f"{HOME}._ridge", "_BaseRidge", "Ridge")
 def ridge(fit: Fit) -> Attributes:
-    """Return the attributes of Ridge.
+    """Return the fitted attributes of Ridge as functions of the data, so that they have derivatives.
 
     The fit minimises sum(weight * residual^2) + alpha |coef|^2.
     """
@@ -76,7 +80,10 @@ def ridge(fit: Fit) -> Attributes:
 
 @connects_fit(f"{HOME}._ridge", "RidgeClassifier")
 def ridge_classifier(fit: Fit) -> Attributes:
-    """Return the attributes of RidgeClassifier: Ridge's fit to labels 1 and -1."""
+    """Return the fitted attributes of RidgeClassifier as functions of the data.
+
+    The fit is that of Ridge to labels 1 and -1.
+    """
     y = binarized(fit)
     positive = getattr(fit.twin, "positive", False)
     l2 = alpha_by_output(fit.parameter("alpha"), y)
@@ -85,13 +92,19 @@ def ridge_classifier(fit: Fit) -> Attributes:
 
 
 def binarized(fit: Fit) -> Array:
-    """Return RidgeClassifier's targets, 1 or -1: a column for each class, or one for two classes."""
+    """Return the targets to which RidgeClassifier fits: 1 for a class, -1 for the others.
+
+    There is a column for each class, or one for two classes.
+    """
     return xp.asarray(fit.twin._label_binarizer.transform(fit.labels()).astype(np.float64))
 
 
 @connects_fit(f"{HOME}._ridge", "RidgeCV")
 def ridge_cv(fit: Fit) -> Attributes:
-    """Return the attributes of RidgeCV: Ridge's fit with the alpha that cross-validation chose."""
+    """Return the fitted attributes of RidgeCV as functions of the data.
+
+    They are those of Ridge with the alpha that cross-validation chose.
+    """
     y, alpha = fit.float_data("y"), chosen_candidate(fit, "alphas", fit.twin.alpha_)
     found = fit_loss(fit, _losses.squared, y, fit.sample_weights(), l2=alpha_by_output(alpha, y))
     return {**found, "alpha_": alpha}
@@ -99,7 +112,7 @@ def ridge_cv(fit: Fit) -> Attributes:
 
 @connects_fit(f"{HOME}._ridge", "RidgeClassifierCV")
 def ridge_classifier_cv(fit: Fit) -> Attributes:
-    """Return the attributes of RidgeClassifierCV.
+    """Return the fitted attributes of RidgeClassifierCV as functions of the data.
 
     They are those of RidgeClassifier with the alpha that cross-validation chose.
     """
@@ -110,7 +123,9 @@ def ridge_classifier_cv(fit: Fit) -> Attributes:
 
 
 def chosen_candidate(fit: Fit, name: str, value: ArrayInput) -> Array:
-    """Return the candidates for a hyperparameter that cross-validation chose, with derivatives.
+    """Return the value that cross-validation chose for a hyperparameter, with derivatives.
+
+    It is differentiable with respect to the candidates that the user passed as an Array.
 
     name : the parameter that holds the candidates, such as "alphas".  value : the choice of
     scikit-learn's fit, as NumPy data.  The result consists of the elements of the parameter nearest to
@@ -127,7 +142,7 @@ DESCENT = f"{HOME}._coordinate_descent"
 
 @connects_fit(DESCENT, "ElasticNet", "Lasso", ignores=["check_input"])
 def elastic_net(fit: Fit) -> Attributes:
-    """Return the attributes of ElasticNet or Lasso.
+    """Return the fitted attributes of ElasticNet or Lasso as functions of the data.
 
     The fit minimises mean(residual^2) / 2 + alpha (l1_ratio |coef| + (1 - l1_ratio) |coef|^2 / 2).
     """
@@ -136,18 +151,23 @@ def elastic_net(fit: Fit) -> Attributes:
 
 @connects_fit(DESCENT, "MultiTaskElasticNet", "MultiTaskLasso")
 def multi_task(fit: Fit) -> Attributes:
-    """Return the attributes of MultiTaskElasticNet or MultiTaskLasso.
+    """Return the fitted attributes of MultiTaskElasticNet or MultiTaskLasso as functions of the data.
 
-    The fit minimises the objective of ElasticNet, with the sum of coef's column norms as |coef|.
+    The fit minimises the objective of ElasticNet, in which |coef| is the sum of the norms of the
+    columns.
     """
     return fit_elastic_net(fit, fit.parameter("alpha"), fit.parameter("l1_ratio"), groups=True)
 
 
 def cross_validated_net(fit: Fit, groups: bool = False) -> Attributes:
-    """Return the attributes of LassoCV and similar fits, for which cross-validation chose alpha.
+    """Return the fitted attributes of LassoCV and similar models as functions of the data.
 
-    If the user gave ``alphas``, alpha is one of them.  Otherwise alpha is a constant fraction of
-    ``largest_alpha``, as are all candidates of scikit-learn's own grid.
+    Cross-validation chose alpha, on which they depend.
+
+    If the user gave ``alphas``, alpha is one of them.  Otherwise it is a constant fraction of the least
+    alpha with which all coefficients are 0, as in scikit-learn's own grid.
+
+    groups : True for models with several tasks.
     """
     twin = fit.twin
     mixed = hasattr(fit.estimator, "l1_ratio")
@@ -171,7 +191,9 @@ connects_fit(DESCENT, "MultiTaskLassoCV", "MultiTaskElasticNetCV")(
 def largest_alpha(fit: Fit, ratio: Array, positive: bool) -> Array:
     """Return the least alpha with which all coefficients are 0, as a function of the data.
 
-    The grid of alphas from which cross-validation chooses begins there.  ratio : l1_ratio.
+    The grid of alphas from which cross-validation chooses begins there.
+
+    ratio : the model's l1_ratio.  positive : True if coefficients must not be negative.
     """
     X, y, weights = fit.float_data("X"), fit.float_data("y"), mean_weights(fit)
     y = y if y.ndim == 2 else y[:, None]
@@ -188,9 +210,9 @@ def mean_weights(fit: Fit) -> Array:
 
 
 def fit_elastic_net(fit: Fit, alpha: Array, ratio: Array, groups: bool = False) -> Attributes:
-    """Return coef_ and intercept_ at the minimum of the objective of ``elastic_net``.
+    """Return coef_ and intercept_ of an ElasticNet fit as functions of the data.
 
-    ratio : l1_ratio.  groups : True for the models with several tasks.
+    alpha, ratio : alpha and l1_ratio of the model.  groups : True for models with several tasks.
     """
     y = fit.float_data("y")
     positive = getattr(fit.twin, "positive", False)
@@ -217,9 +239,11 @@ def lasso_lars(fit: Fit) -> Attributes:
 
 @connects_fit(ANGLES, "Lars", examine=examine_lars)
 def lars(fit: Fit) -> Attributes:
-    """Return the attributes of Lars: those of least squares, where the path of Lars ends.
+    """Return the fitted attributes of Lars as functions of the data.
 
-    Raise TypeError if scikit-learn's path stopped before all coefficients were nonzero.
+    The steps of Lars end at the least-squares solution.
+
+    Raise TypeError if scikit-learn's steps stopped before all coefficients were nonzero.
     """
     if not np.all(fit.twin.coef_):
         fit.refuse_fit(
@@ -230,7 +254,10 @@ def lars(fit: Fit) -> Attributes:
 
 @connects_fit(f"{HOME}._omp", "OrthogonalMatchingPursuit")
 def matching_pursuit(fit: Fit) -> Attributes:
-    """Return the attributes of OrthogonalMatchingPursuit: least squares with the chosen features."""
+    """Return the fitted attributes of OrthogonalMatchingPursuit as functions of the data.
+
+    They are those of least squares with the chosen features.
+    """
     fit.asked.add("tol")
     return fit_loss(fit, _losses.squared, fit.float_data("y"), fit.sample_weights(), chosen=True)
 
@@ -241,7 +268,7 @@ LOGISTIC = f"{HOME}._logistic"
 
 @connects_fit(LOGISTIC, "LogisticRegression")
 def logistic(fit: Fit) -> Attributes:
-    """Return the attributes of LogisticRegression.
+    """Return the fitted attributes of LogisticRegression as functions of the data.
 
     The fit minimises C sum(weight * loss) + (1 - l1_ratio) |coef|^2 / 2 + l1_ratio |coef|.
     """
@@ -249,7 +276,10 @@ def logistic(fit: Fit) -> Attributes:
 
 
 def fit_logistic(fit: Fit, C: Array, ratio: Array) -> Attributes:
-    """Return coef_ and intercept_ of a logistic regression with these C and l1_ratio (``ratio``)."""
+    """Return coef_ and intercept_ of a logistic regression as functions of the data.
+
+    C, ratio : the model's C and l1_ratio.
+    """
     twin, columns = fit.twin, onehot(fit)
     weights = fit.sample_weights() * class_weights(fit, fit.sample_weights())
     penalty: dict[str, Any] = {}
@@ -275,7 +305,7 @@ def examine_logistic_cv(fit: Fit) -> None:
 
 @connects_fit(LOGISTIC, "LogisticRegressionCV", examine=examine_logistic_cv)
 def logistic_cv(fit: Fit) -> Attributes:
-    """Return the attributes of LogisticRegressionCV.
+    """Return the fitted attributes of LogisticRegressionCV as functions of the data.
 
     They are those of LogisticRegression with the C and l1_ratio that cross-validation chose.
     """
@@ -292,8 +322,8 @@ def fit_by_liblinear(fit: Fit, loss: Loss, y: Array, weights: Array, **penalty: 
     """Return coef_ and intercept_ of a fit by the library liblinear, as functions of the data.
 
     liblinear penalises the intercept, as the coefficient of one more feature.
-    y, weights : arrays with a column for each class, or one column for two classes.  loss, penalty : as
-    for ``fit_loss``.
+    y, weights : arrays with a column for each class, or one column for two classes.  loss : function of
+    y and X @ coef + intercept.  penalty : the factors l1 and l2.
     """
     twin, X = fit.twin, fit.float_data("X")
     coef = np.asarray(twin.coef_, dtype=np.float64).reshape(-1, X.shape[1])
@@ -334,7 +364,9 @@ def examine_hinge(fit: Fit) -> None:
 
 @connects_fit(VECTORS, "LinearSVC", examine=examine_linear_svc)
 def linear_svc(fit: Fit) -> Attributes:
-    """Return the attributes of LinearSVC, which fits each class against the rest.
+    """Return the fitted attributes of LinearSVC as functions of the data.
+
+    It fits each class against the rest.
 
     The fit minimises C sum(weight * squared hinge) + |coef|^2 / 2, or |coef| for penalty="l1".
     """
@@ -354,7 +386,7 @@ def linear_svc(fit: Fit) -> Attributes:
 
 @connects_fit(VECTORS, "LinearSVR", examine=examine_hinge)
 def linear_svr(fit: Fit) -> Attributes:
-    """Return the attributes of LinearSVR.
+    """Return the fitted attributes of LinearSVR as functions of the data.
 
     The fit minimises C sum(weight * max(|residual| - epsilon, 0)^2) + |coef|^2 / 2.
     """
@@ -371,7 +403,9 @@ LOSSES = {"HalfPoissonLoss": _losses.poisson, "HalfGammaLoss": _losses.gamma,
 
 @connects_fit(GENERALIZED, "_GeneralizedLinearRegressor")
 def generalized(fit: Fit) -> Attributes:
-    """Return the attributes of a generalized linear model, such as PoissonRegressor.
+    """Return the fitted attributes of a generalized linear model as functions of the data.
+
+    PoissonRegressor is such a model.
 
     The fit minimises the weighted mean of the loss + alpha |coef|^2 / 2.
     """
@@ -413,7 +447,7 @@ def deviance_score(
 # --- robust regression -----------------------------------------------------------------------------
 @connects_fit(f"{HOME}._huber", "HuberRegressor")
 def huber(fit: Fit) -> Attributes:
-    """Return the attributes of HuberRegressor.
+    """Return the fitted attributes of HuberRegressor as functions of the data.
 
     The fit minimises Huber's loss over coefficients and scale, as scikit-learn's user guide states it.
     """

@@ -34,7 +34,7 @@ DERIVED = ("weights_", "precisions_cholesky_", "precisions_", "mean_prior_", "co
 
 
 def as_parts(model: BaseMixture, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return the fitted parameters ``names`` of a mixture in a dict of arrays.
+    """Return the fitted parameters ``names`` of a mixture in a dict of arrays, the unknowns of the fit.
 
     A Dirichlet process has a pair of arrays as ``weight_concentration_``, which are stacked.
     """
@@ -48,7 +48,9 @@ def as_parts(model: BaseMixture, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def with_parts(twin: BaseMixture, parts: Parts, X: Array) -> Any:
-    """Return a copy of a fitted mixture with the parameters ``parts``, on which EM code can run.
+    """Return a copy of a fitted mixture with other parameters, on which EM code can run.
+
+    parts : the parameters, a dict of arrays.
 
     The attributes that follow from the parameters are computed anew.  X : the data of the fit.
     """

@@ -28,7 +28,7 @@ def scored(
     estimator: BaseEstimator, X_test: ArrayInput, y_test: ArrayInput | None,
     scorer: Callable[..., Scores], *args: Any, **keywords: Any,
 ) -> Scores:  # fmt: skip
-    """Return the score of an estimator as ``scorer`` returns it, also if it is an Array.
+    """Return the score of an estimator in cross-validation, which may be an Array.
 
     This runs in place of scikit-learn's ``_score``, which raises an error for a score that is no number.
     It runs with 0.0 in place of each Array.
@@ -70,15 +70,18 @@ def like_scorer(scorer: Callable[..., Any], score: Callable[..., Scores]) -> Cal
 
 
 def score_number(score: object) -> Any:
-    """Return the score, or 0.0 for an Array, so that scikit-learn can check a number.
+    """Return the score, or 0.0 for an Array, so that scikit-learn's check of a number passes.
 
-    The 0.0 is not used, because ``kept_score`` returns the Array.
+    The 0.0 is replaced by the Array afterwards.
     """
     return 0.0 if is_score(score) else score
 
 
 def kept_score(score: object, value: object) -> Any:
-    """Return ``score`` if it is an Array, else ``value``, scikit-learn's number for it."""
+    """Return the score of a scorer: the Array, or the number that scikit-learn made of it.
+
+    value : that number.
+    """
     return score if is_score(score) else value
 
 

@@ -30,7 +30,10 @@ MODULE = "sklearn.utils._array_api"
 
 
 def note_configuration() -> Callable[[], AbstractContextManager[Any]]:
-    """Return a function that makes a context with scikit-learn's options of now, for another thread."""
+    """Return a function that makes a context with scikit-learn's present options.
+
+    Another thread enters it, because a new thread has the default options.
+    """
     options = sklearn.get_config()
     return lambda: sklearn.config_context(**options)
 
@@ -80,9 +83,9 @@ def is_satisfied_by(constraint: Any, val: object) -> bool:
 
 @hooks("sklearn.utils.parallel", "Parallel.__call__", always=True)
 def in_this_thread(parallel: Any, iterable: Iterable[Any]) -> Any:
-    """Run the tasks of scikit-learn's ``Parallel``, in this thread while a tape is open.
+    """Run the tasks of scikit-learn's ``Parallel``; while a tape is open, run them in this thread.
 
-    A tape records one thread.  parallel : the Parallel object.  iterable : the tasks.
+    A tape records the ops of one thread.  parallel : the Parallel object.  iterable : the tasks.
     """
     if recorders() and parallel.n_jobs != 1:
         return_as = "generator" if parallel.return_generator else "list"

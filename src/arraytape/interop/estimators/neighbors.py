@@ -32,7 +32,9 @@ for module in ("_base", "_classification", "_lof", "_regression"):
 
 
 def no_weight_at_all(data: ArrayInput, value: float) -> Any:
-    """Call a compiled function of scikit-learn with NumPy data, which it needs.
+    """Run scikit-learn's check for rows without a weight on NumPy data.
+
+    The check is compiled code.
 
     It returns True if a row of ``data`` consists of ``value``, a bool without a derivative.
     """
@@ -46,7 +48,10 @@ replaces("sklearn.neighbors._classification", "_all_with_any_reduction_axis_1", 
 
 @connects_fit("sklearn.neighbors._base", "NeighborsBase", method="_fit")
 def neighbors(fit: Fit) -> dict[str, Array]:
-    """Return the attributes that hold the data of the fit: _fit_X and, for a continuous target, _y."""
+    """Return the attributes that hold the data of the fit as Arrays: _fit_X and _y.
+
+    _y is left out for class labels.
+    """
     kept = {"_fit_X": fit.float_data("X")}
     target = getattr(fit.twin, "_y", None)
     if target is not None and target.dtype.kind == "f":
@@ -57,20 +62,23 @@ def neighbors(fit: Fit) -> dict[str, Array]:
 
 
 @answers("sklearn.neighbors._base", "KNeighborsMixin.kneighbors")
-def kneighbors(model: BaseEstimator, given: Mapping[str, Any]) -> tuple[Array, None] | None:
-    if not given["return_distance"]:
+def kneighbors(model: BaseEstimator, arguments: Mapping[str, Any]) -> tuple[Array, None] | None:
+    if not arguments["return_distance"]:
         return None
-    X = queries(model, given)
+    X = queries(model, arguments)
     nearest = detached_object(model).kneighbors(
-        detached(given["X"]), given["n_neighbors"], return_distance=False
+        detached(arguments["X"]), arguments["n_neighbors"], return_distance=False
     )
     apart = as_float(X)[:, None, :] - as_float(model._fit_X)[nearest, :]
     return metric_length(model, apart), None
 
 
-def queries(model: BaseEstimator, given: Mapping[str, Any]) -> Any:
-    """Return the argument X of a query of neighbors, or the samples of the fit if X is None."""
-    return model._fit_X if given["X"] is None else given["X"]
+def queries(model: BaseEstimator, arguments: Mapping[str, Any]) -> Any:
+    """Return the points whose neighbors are searched: the argument X, or the samples of the fit.
+
+    arguments : the arguments of the method by name.
+    """
+    return model._fit_X if arguments["X"] is None else arguments["X"]
 
 
 METRICS = ("chebyshev", "euclidean", "manhattan", "minkowski")
@@ -93,45 +101,53 @@ def metric_length(model: BaseEstimator, apart: Array) -> Array:
 
 
 # --- within a radius ----------------------------------------------------------------------------------
-def weights_within(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
-    """Return the weight of each sample for each query, shaped (queries, samples).
+def weights_within(model: BaseEstimator, arguments: Mapping[str, Any]) -> Array:
+    """Return the weight of each sample for each query point, shaped (queries, samples).
 
     Samples beyond the model's radius have the weight 0, and the weights for a query sum to 1.
+
+    arguments : the arguments of the method by name; X has the query points.
     """
-    X = queries(model, given)
+    X = queries(model, arguments)
     apart = metric_length(model, as_float(X)[:, None, :] - as_float(model._fit_X)[None, :, :])
     weights = weights_by_distance(model, apart, plain_data(apart) <= model.radius)
     return weights / xp.sum(weights, axis=1)[:, None]
 
 
 @answers("sklearn.neighbors._regression", "RadiusNeighborsRegressor.predict")
-def radius_regression(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
-    return weights_within(model, given) @ as_float(model._y)
+def radius_regression(model: BaseEstimator, arguments: Mapping[str, Any]) -> Array:
+    return weights_within(model, arguments) @ as_float(model._y)
 
 
 @answers("sklearn.neighbors._classification", "RadiusNeighborsClassifier.predict_proba")
-def radius_classification(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
+def radius_classification(model: BaseEstimator, arguments: Mapping[str, Any]) -> Array:
     if model.outputs_2d_ or model.outlier_label_ is not None:
         raise TypeError(
             "RadiusNeighborsClassifier.predict_proba with several targets or an outlier_label has no "
             f"derivative here: give it NumPy data [at {user_line()}]"
         )
     columns = indicators(np.asarray(model._y), np.arange(len(model.classes_)))
-    return weights_within(model, given) @ xp.asarray(columns)
+    return weights_within(model, arguments) @ xp.asarray(columns)
 
 
 @answers(
     "sklearn.neighbors._classification", "KNeighborsClassifier.predict",
     "RadiusNeighborsClassifier.predict",
 )  # fmt: skip
-def classes(model: BaseEstimator, given: Mapping[str, Any]) -> None:
-    """Return None, so that scikit-learn's labels get no derivative."""
+def classes(model: BaseEstimator, arguments: Mapping[str, Any]) -> None:
+    """Return None: the predicted labels, scikit-learn's own, get no derivative.
+
+    The decorator passes the model and the method's arguments.
+    """
 
 
 # --- kernel density -----------------------------------------------------------------------------------
 @connects_fit("sklearn.neighbors._kde", "KernelDensity", ignores=("y",))
 def kernel_density(fit: Fit) -> dict[str, Array]:
-    """Return the samples and weights of KernelDensity as attributes, since its tree holds NumPy data."""
+    """Return the samples and weights of a KernelDensity as further attributes of the estimator.
+
+    Its own attribute, a search tree, holds NumPy data, of which no tape knows.
+    """
     X, weights = fit.float_data("X"), fit.sample_weights()
     if not has_density(fit.twin):
         fit.refuse_fit(f"only {DENSITY} has a derivative here")
@@ -178,13 +194,13 @@ def samples_of(model: BaseEstimator) -> tuple[Array, Array]:
 
 
 @answers("sklearn.neighbors._kde", "KernelDensity.score_samples")
-def log_density(model: BaseEstimator, given: Mapping[str, Any]) -> Any:
+def log_density(model: BaseEstimator, arguments: Mapping[str, Any]) -> Any:
     """Compute ``score_samples`` of a KernelDensity on Arrays, up to a constant, for its derivatives.
 
-    The formula is the logarithm of a sum of kernels.
+    arguments : the method's arguments by name.  The formula is the logarithm of a sum of kernels.
     """
     (samples, weights), h = samples_of(model), as_float(model.bandwidth_)
-    X = as_float(given["X"])
+    X = as_float(arguments["X"])
     u = distances(X, samples) / h
     inside = u < (np.inf if model.kernel in ("gaussian", "exponential") else 1.0)
     kernel = xp.where(inside, KERNELS[model.kernel](xp.where(inside, u, 0.0)), -np.inf)
@@ -201,12 +217,14 @@ refuses(
 # --- neighbourhood components -------------------------------------------------------------------------
 @connects_fit("sklearn.neighbors._nca", "NeighborhoodComponentsAnalysis", ignores=("init",))
 def neighborhood_components(fit: Fit) -> dict[str, Array]:
-    """Return components_ of NeighborhoodComponentsAnalysis, at the minimum of its objective.
+    """Return the fitted components_ of NeighborhoodComponentsAnalysis as functions of the data.
+
+    They minimise its objective.
 
     Source: Goldberger et al. 2004, "Neighbourhood components analysis", eq. 4.  A rotation of the
     components does not change distances, so it does not change the objective: the fit ends at an
-    arbitrary rotation, which has no derivative.  The term ``rotation`` makes the minimum unique, and
-    changes no other derivative.
+    arbitrary rotation, which has no derivative.  A term is added to the objective that makes the minimum
+    unique, and changes no other derivative.
     """
     X, y, components = fit.float_data("X"), fit.labels(), fit.twin.components_
     same = xp.asarray(indicators(y, y))
@@ -227,7 +245,10 @@ def neighborhood_components(fit: Fit) -> dict[str, Array]:
 
 @custom_gradient
 def up_to_rotation(components: Array) -> tuple[Array, Any]:
-    """Return the components; a gradient that depends on their rotation is an error."""
+    """Return the components unchanged; a gradient that depends on their rotation is an error.
+
+    A fit ends at an arbitrary rotation of the components.
+    """
 
     def pull_unrotated(g: Array) -> Array:
         turning = plain_data(g @ xp.matrix_transpose(components))

@@ -41,7 +41,10 @@ ROUNDS = 50  # largest number of corrections of libsvm's states, see ``Dual.stat
 
 @dataclasses.dataclass
 class Dual:
-    """The dual problem of one machine: a support vector machine for two classes, or a regression.
+    """The optimization problem that one support vector machine solves, in its dual form.
+
+    The machine separates two classes, or is a regression.  A candidate is a pair of a sample and a sign
+    (1 or -1), with a weight alpha.
 
     name : the estimator's name, for messages.
     rows, signs, targets, limits : arrays with one element for each candidate; a row is a sample's index.
@@ -64,9 +67,10 @@ class Dual:
     free: str = ""
 
     def solve_machine(self) -> tuple[Any, Array, Array]:
-        """Return the exact solution near libsvm's, as a function of the data.
+        """Return the machine's exact solution near libsvm's, as a function of the data.
 
-        That is the indices of the candidates with alpha > 0, their alphas, and b.
+        A candidate is a pair of a sample and a sign.  Return the indices of the candidates with alpha >
+        0, their weights alpha, and the constant b.
         """
         found = self.states()
         inner, outer = np.flatnonzero(found == 0), np.flatnonzero(found > 0)
@@ -98,9 +102,11 @@ class Dual:
 
     # --- states: the candidates at a bound, from NumPy data ------------------------------------------
     def extra(self, states: NumpyData | None) -> Any:
-        """Return the unknown that ``free`` names, "width" or "scale", at libsvm's solution.
+        """Return the further unknown of a nu-machine, the "width" or "scale", at libsvm's solution.
 
-        states : the state of each candidate, which "width" needs.
+        ``free`` says which of the two.
+
+        states : for each candidate, 0 if its weight alpha is between its bounds; "width" needs them.
         """
         if self.free == "scale":
             return float(np.sum(self.alpha)) / float(plain_data(self.mass))
@@ -110,9 +116,9 @@ class Dual:
         return float(np.mean(self.signs[inner] * (plain_data(self.targets)[inner] - f)))
 
     def states(self) -> Any:
-        """Return the state of each candidate at the exact solution.
+        """Return for each candidate (a sample with a sign) whether its weight alpha is at a bound.
 
-        It is -1 if alpha is 0, 1 if alpha is at its limit, else 0.  libsvm stops before the exact
+        The state is -1 if alpha is 0, 1 if alpha is at its limit, else 0.  libsvm stops before the exact
         solution.  So the states of its solution are changed until the KKT conditions hold.
         """
         limits = plain_data(self.limits)
@@ -137,10 +143,11 @@ class Dual:
         return states
 
     def conditions_at(self, states: NumpyData) -> tuple[Any, Any, float]:
-        """Solve the KKT conditions for alpha, if it is known which alphas are at a bound.
+        """Solve the KKT conditions for the weights alpha, if it is known which ones are at a bound.
 
-        states : -1 for candidates with alpha 0, 1 for those with alpha at its limit, else 0.
-        Return three results: alpha and sign * (target - f) of each candidate, and the "scale" (or 1).
+        It is known from ``states``: -1 for candidates with alpha 0, 1 for those with alpha at its limit,
+        else 0.  Return three results: alpha and sign * (target - f) of each candidate, and the "scale"
+        (or 1).
         """
         inner, outer = states == 0, states > 0
         K = self.kernel.plain_between(self.rows, self.rows)
@@ -175,7 +182,9 @@ class Dual:
         return alpha, signs * (known - table @ found), float(factor)
 
     def examine_states(self, states: NumpyData, share: NumpyData, slack: NumpyData) -> None:
-        """Raise NotASolution if a small change of the data could change a candidate's state.
+        """Raise NotASolution if a small change of the data could move a weight alpha to or from a bound.
+
+        There the fit has a kink, and no derivative.  states : -1 or 1 for weights at a bound, else 0.
 
         share : alpha divided by the limit.  slack : sign * (target - f), f the machine's function.
         """
@@ -218,7 +227,10 @@ class Kernel:
         return self.between_samples(self.X[rows, :], self.X[others, :])
 
     def plain_between(self, rows: NumpyData, others: NumpyData) -> Any:
-        """Return the kernel matrix of two sets of samples, by index, as NumPy data."""
+        """Return the kernel matrix of two sets of samples as NumPy data.
+
+        rows, others : the indices of the samples.
+        """
         still = dataclasses.replace(
             self, X=xp.stop_gradient(self.X), gamma=plain_data(self.gamma),
             coef0=plain_data(self.coef0),
@@ -265,7 +277,10 @@ def examine_vectors(fit: Fit) -> None:
 
 @connects_fit(BASE, "BaseLibSVM", examine=examine_vectors)
 def support_vectors(fit: Fit) -> Mapping[str, Array]:
-    """Return the coefficients of all machines, the support vectors and the kernel's gamma."""
+    """Return the fitted attributes of a support vector machine as functions of the data.
+
+    They are the coefficients of all machines, the support vectors and the kernel's gamma.
+    """
     twin, kernel = fit.twin, kernel_of(fit)
     coef = np.zeros(twin._dual_coef_.shape)
     rows, constants = [xp.asarray(row) for row in coef], []
@@ -293,10 +308,13 @@ def support_vectors(fit: Fit) -> Mapping[str, Array]:
 def spread_weights(
     support: NumpyData, places: NumpyData, dual: Dual, found: NumpyData, alpha: Array
 ) -> Array:
-    """Return a row of dual_coef_ with the weights of one machine, sign * alpha, and 0 elsewhere.
+    """Return a row of scikit-learn's dual_coef_ with the weights of one machine, and 0 elsewhere.
+
+    A weight is sign * alpha.
 
     support : the samples that are support vectors, by index.  places : mask of the support vectors whose
-    weights in this row belong to the machine.  found : the candidates with alpha > 0.
+    weights in this row belong to the machine.  dual : the machine's problem.  found : the candidates
+    with alpha > 0.
     """
     matrix = np.zeros((len(support), len(found)))
     for column, candidate in enumerate(found):
@@ -308,7 +326,7 @@ def spread_weights(
 
 @dataclasses.dataclass
 class Machine:
-    """One of the support vector machines of a fit, and where the fit stores its weights.
+    """One of the support vector machines of a fit, and where scikit-learn stores its weights.
 
     places : pairs of a row number of dual_coef_ and a mask of the support vectors whose weights in
     that row belong to the machine.
@@ -327,7 +345,10 @@ def class_pairs(count: int) -> list[tuple[int, int]]:
 
 
 def machines_of_fit(fit: Fit, kernel: Kernel) -> list[Machine]:
-    """Return the support vector machines of a fit: a classifier has one for each pair of classes."""
+    """Return the support vector machines of a fit: a classifier has one for each pair of classes.
+
+    fit : the inputs and results of scikit-learn's fit.  kernel : the kernel with the samples.
+    """
     twin = fit.twin
     if twin._impl in ("c_svc", "nu_svc"):
         return [machine_of_pair(fit, kernel, *two) for two in class_pairs(len(twin.classes_))]
@@ -358,9 +379,10 @@ def machines_of_fit(fit: Fit, kernel: Kernel) -> list[Machine]:
 
 
 def machine_of_pair(fit: Fit, kernel: Kernel, first: int, second: int) -> Machine:
-    """Return the machine of a classifier that separates two classes.
+    """Return the support vector machine of a classifier that separates two classes.
 
-    first, second : the numbers of the classes.  Samples of the first have the sign 1.
+    kernel : the kernel with the samples of the fit.  first, second : the numbers of the classes.
+    Samples of the first have the sign 1.
     """
     twin = fit.twin
     labels = fit.labels().reshape(-1)
@@ -390,7 +412,10 @@ def machine_of_pair(fit: Fit, kernel: Kernel, first: int, second: int) -> Machin
 
 # --- methods of a fitted machine -------------------------------------------------------------------
 def decision(self: Any, X: ArrayInput) -> Array:
-    """Return the decision function f of each machine at each sample, shaped (samples, machines)."""
+    """Return the decision function of each support vector machine at each sample.
+
+    The result is shaped (samples, machines); a classifier has a machine for each pair of classes.
+    """
     X = as_float(X)
     if self.kernel == "precomputed":
         K = X[:, self.support_]
@@ -438,11 +463,12 @@ def predict(self: Any, X: ArrayInput) -> Any:
 
 @hooks("sklearn.utils.multiclass", "_ovr_decision_function")
 def by_class(predictions: Array, confidences: Array, n_classes: int) -> Any:
-    """Combine the decisions of the machines for pairs of classes into a score for each class.
+    """Combine the decisions of support vector machines for pairs of classes into a score for each class.
 
-    predictions, confidences : shaped (samples, machines).  The score is the number of votes for a class
-    plus a term below 1/3, which decides between equal votes.  The term is a function of the sums of
-    confidences, as in scikit-learn.
+    predictions, confidences : labels and decision values, shaped (samples, machines).
+
+    The score is the number of votes for a class plus a term below 1/3, which decides between equal
+    votes.  The term is a function of the sums of confidences, as in scikit-learn.
     """
     votes: list[Any] = [0.0] * n_classes
     sums: list[Any] = [0.0] * n_classes

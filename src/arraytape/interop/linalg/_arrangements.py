@@ -50,9 +50,12 @@ def state_arrangement(name: str, *arrays: str, conjugated: bool = False) -> None
 
 
 def element_numbers(parts: list[Any]) -> list[Any]:
-    """Assign the numbers 1, 2, ... to the elements of all arrays ``parts``, one array after the other.
+    """Assign the numbers 1, 2, ... to the elements of several arrays, one array after the other.
 
-    Return an array of numbers for each of them, in its shape.
+    SciPy then arranges the numbers in place of the elements.  Return an array of numbers for each array,
+    in its shape.
+
+    parts : the arrays.
     """
     ends = [*itertools.accumulate(math.prod(part.shape) for part in parts)]
     return [
@@ -62,7 +65,9 @@ def element_numbers(parts: list[Any]) -> list[Any]:
 
 
 def gather_elements(parts: list[Any], places: Any) -> Any:
-    """Return an Array with elements of ``parts`` at the positions of their numbers in ``places``.
+    """Return an Array of elements of several arrays, arranged as their numbers are in ``places``.
+
+    parts : the arrays.
 
     places : an array of numbers from ``element_numbers``, or 0 for an element that is 0.
     """

@@ -27,7 +27,10 @@ from ._structures import as_columns, in_shape_of_b, pull_structure
 
 
 def shift_rows(x: RawArray, k: int, xp: Namespace) -> Any:
-    """Return the matrix whose row i is row i + k of x, or 0 if x has no such row; k may be negative."""
+    """Shift the rows of a matrix: row i of the result is row i + k of x, or 0 if there is none.
+
+    k may be negative.
+    """
     n = x.shape[-2]
     if abs(k) >= n:
         return xp.zeros_like(x)
@@ -62,9 +65,12 @@ def adjoint_band(ab: RawArray, lower: int, upper: int, xp: Namespace) -> Any:
 def solve_banded_rule(
     g: RawArray, ab: RawArray, b: RawArray, y: RawArray, lower: int, upper: int, xp: Namespace
 ) -> Any:
-    """Return the cotangents of ab and b for A y = b: the bands of -u y^H, and u, where A^H u = g.
+    """Return the cotangents of ab and b for SciPy's ``solve_banded``: A y = b.
 
-    g : the cotangent of the solution y.  ab : the diagonals of A.
+    They are the diagonals of -u y^H, and u, where A^H u = g.
+
+    g : the cotangent of the solution y.  ab : the diagonals of A.  lower, upper : the numbers of
+    diagonals below and above the main one.
     """
     g, y = as_columns(b, g, y)
     u = solve_banded_op(adjoint_band(ab, lower, upper, xp), g, lower=upper, upper=lower)
@@ -85,9 +91,10 @@ solve_banded_op = recorded_function(
 def solveh_banded_rule(
     g: RawArray, ab: RawArray, b: RawArray, y: RawArray, lower: bool, xp: Namespace
 ) -> Any:
-    """Return the cotangents of ab and b for A y = b with a Hermitian A, whose bands ab holds.
+    """Return the cotangents of ab and b for A y = b with a Hermitian A, whose diagonals are ab.
 
-    They are the bands of -(u y^H + y u^H), and u, where A u = g, the cotangent of y.
+    lower : True if ab holds the lower triangle.  They are the diagonals of -(u y^H + y u^H), and u,
+    where A u = g, the cotangent of y.
     """
     g, y = as_columns(b, g, y)
     u = solveh_banded_op(ab, g, lower=lower)
@@ -133,7 +140,10 @@ def solve_toeplitz_rule(
 
 
 def diagonal_sums(u: RawArray, y: RawArray, offsets: range, xp: Namespace) -> list[Any]:
-    """Return the sums of those diagonals of ``u @ y^H`` that are ``offsets`` below the main one."""
+    """Return the sums of some diagonals of ``u @ y^H``, without the whole product.
+
+    offsets : how far each of them is below the main diagonal.
+    """
     return [xp.sum(along_band(u, y, k, xp), axis=-1) for k in offsets]
 
 
@@ -162,14 +172,14 @@ def solve_toeplitz(
     return solve_toeplitz_op(c, r, operand_of(b), check_finite=check_finite)
 
 
-def column_and_row(given: ArrayInput | tuple[ArrayInput, ArrayInput]) -> tuple[Any, Any]:
+def column_and_row(c_or_cr: ArrayInput | tuple[ArrayInput, ArrayInput]) -> tuple[Any, Any]:
     """Return the first column and first row of a Toeplitz matrix from SciPy's argument ``c_or_cr``.
 
-    If only the column is given, the row is its conjugate.
+    If ``c_or_cr`` is the column alone, the row is its conjugate.
     """
-    if isinstance(given, tuple):
-        return operand_of(given[0]), operand_of(given[1])
-    c = operand_of(given)
+    if isinstance(c_or_cr, tuple):
+        return operand_of(c_or_cr[0]), operand_of(c_or_cr[1])
+    c = operand_of(c_or_cr)
     return c, arraytape.conj(arraytape.asarray(c))
 
 
@@ -271,18 +281,22 @@ def band_to_matrix(band: RawArray, lower: bool, xp: Namespace) -> Any:
 def matrix_to_band(x: RawArray, like: RawArray, lower: bool, xp: Namespace) -> Any:
     """Return the diagonals of a matrix x as rows, in the format and shape of the band ``like``.
 
-    This linear map is the transpose of ``band_to_matrix``.
+    lower : True for the lower triangle.  This linear map is the transpose of ``band_to_matrix``, so it
+    maps a matrix's cotangent to a band's.
     """
     rows = [xp.sum(diagonal_part(shift_rows(x, k, xp), xp), axis=-2) for k in offsets(like, lower)]
     return xp.stack(rows, axis=-2)
 
 
 def cholesky_banded_rule(g: RawArray, ab: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of a matrix's bands ab, given g, that of the bands y of its Cholesky factor.
+    """Return the cotangent of ``ab``, the diagonals of a matrix, for its Cholesky factorisation.
 
-    It has the bands of the cotangent of the matrix, by the rule of ``cholesky``.
-    The corners of ab are no elements of the matrix.  SciPy copies them to the result, so their cotangent
-    is g.
+    g : the cotangent of y, which holds the diagonals of the Cholesky factor.  lower : True if ab holds
+    the lower triangle.
+
+    The result has the diagonals of the cotangent of the matrix, by the rule of ``cholesky``.  The
+    corners of ab are no elements of the matrix.  SciPy copies them to the result, so their cotangent is
+    g.
     """
     factor, pull = (band_to_matrix(x, lower, xp) for x in (y, g))
     half = rules.cholesky_vjp(pull, factor, not lower, xp)
@@ -299,9 +313,10 @@ recorded_function(
 def cho_solve_banded_rule(
     g: RawArray, c: RawArray, b: RawArray, y: RawArray, lower: bool, xp: Namespace
 ) -> Any:
-    """Return the cotangents of c and b for A y = b, where c has the bands of A's Cholesky factor.
+    """Return the cotangents of c and b for A y = b, where c has the diagonals of A's Cholesky factor.
 
-    That of b is u, where A u = g.  That of c has the bands of -(u y^H + y u^H) L for a lower factor L.
+    lower : True if c holds a lower factor.  That of b is u, where A u = g, the cotangent of y.  That of
+    c has the diagonals of -(u y^H + y u^H) L for a lower factor L.
     """
     g, y = as_columns(b, g, y)
     u = cho_solve_banded_op(c, g, lower=lower)
@@ -317,7 +332,7 @@ def cho_solve_banded_rule(
 
 
 def offsets(band: RawArray, lower: bool) -> range:
-    """Return for each row of ``band`` how far the diagonal that it holds is below the main diagonal.
+    """Return for each row of ``band`` how far its diagonal is below the matrix's main diagonal.
 
     lower : True if the band holds the lower triangle of a matrix, False for the upper one.
     """
@@ -326,7 +341,10 @@ def offsets(band: RawArray, lower: bool) -> range:
 
 
 def times_factor(band: RawArray, x: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return ``L^H @ x`` if the band is a lower triangle L, ``U @ x`` if it is an upper triangle U."""
+    """Multiply x by a banded Cholesky factor: ``L^H @ x`` for a lower one, ``U @ x`` for an upper one.
+
+    band : the factor's diagonals as rows.
+    """
     total: Any = 0.0
     for row, k in enumerate(offsets(band, lower)):
         line = band[..., row, :, None]

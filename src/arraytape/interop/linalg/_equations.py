@@ -15,7 +15,7 @@ from .._recorded import recorded_function
 
 
 def sylvester_rule(g: RawArray, a: RawArray, b: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """Return the cotangents of a, b and q, where y solves a y + y b = q.
+    """Return the cotangents of a, b and q for Sylvester's equation, a y + y b = q, with the solution y.
 
     They are -z y^H, -y^H z and z, where z solves a^H z + z b^H = g, and g is the cotangent of y.
     """
@@ -29,7 +29,7 @@ sylvester_op = recorded_function(
 
 
 def lyapunov_rule(g: RawArray, a: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """Return the cotangents of a and q, where y solves a y + y a^H = q.
+    """Return the cotangents of a and q for Lyapunov's equation, a y + y a^H = q, with the solution y.
 
     They are -(z y^H + z^H y) and z, where z solves a^H z + z a = g, and g is the cotangent of y.
     """
@@ -43,7 +43,7 @@ lyapunov_op = recorded_function(
 
 
 def discrete_rule(g: RawArray, a: RawArray, y: RawArray, method: str | None, xp: Namespace) -> Any:
-    """Return the cotangents of a and q, where y solves y - a y a^H = q.
+    """Return the cotangents of a and q for the discrete Lyapunov equation, y - a y a^H = q.
 
     They are z a y^H + z^H a y and z, where z solves z - a^H z a = g, and g is the cotangent of y.
     """

@@ -45,7 +45,8 @@ def transposed_derivative(
 def function_of_matrices(name: str, cores: list[int] | None) -> LibraryOp:
     """Define the op of a function of scipy.linalg of one matrix, such as "expm", and make SciPy call it.
 
-    cores : the number of last axes that make one matrix, if SciPy accepts stacks: see ``library_op``.
+    cores : the number of last axes that make one matrix, [2], if SciPy accepts stacks of matrices; else
+    None.
     """
 
     def matrix_function_rule(g: RawArray, A: RawArray, xp: Namespace) -> Any:

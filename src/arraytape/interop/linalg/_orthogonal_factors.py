@@ -25,7 +25,9 @@ from .._statements import hooks
 
 
 def nan_where_used(found: RawArray, extra: RawArray | None, xp: Namespace) -> Any:
-    """Return the cotangent ``found`` of a matrix, or NaN if the target depends on arbitrary columns.
+    """Return the cotangent of a matrix, or NaN if the target depends on an arbitrary choice.
+
+    found : the cotangent.
 
     extra : the cotangent of columns that only complete a basis, and are no function of the matrix; None
     or 0 if the target does not depend on them.
@@ -40,10 +42,13 @@ def qr_joint(
     g: Cotangents, Q: RawArray, R: RawArray, order: RawArray, unread: tuple[Any, ...] | None,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of the matrix a, given those of Q, R and ``order``, where Q R is a[:, order].
+    """Return the cotangent of the matrix a for its QR factorisation: Q R is a[:, order].
 
-    It is that of the array API's ``qr``, with columns in the order of a.  If the target depends on
-    columns of Q that only complete a basis, the cotangent is NaN.
+    g : the cotangents of Q, R and ``order``.
+    unread : masks of the elements that the target does not read, or None.
+
+    The result is that of the array API's ``qr``, with columns in the order of a.  If the target depends
+    on columns of Q that only complete a basis, the cotangent is NaN.
     """
     gQ, gR, *_ = g
     k = min(Q.shape[-2], R.shape[-1])
@@ -64,7 +69,10 @@ def qr_joint(
 
 
 def qr_with_order(a: NumpyData, mode: str, pivoting: bool, check_finite: bool) -> Any:
-    """Return Q, R and ``order``, where Q R is a[:, order]; without pivoting the order is 0, 1, ..."""
+    """Return the QR factorisation of a: Q, R and the indices ``order``, where Q R is a[:, order].
+
+    Without pivoting the order is 0, 1, ...
+    """
     found = scipy.linalg.qr(a, mode=mode, pivoting=pivoting, check_finite=check_finite)
     if pivoting:
         return found
@@ -102,7 +110,7 @@ def qr(
 
 
 def rq_joint(g: Cotangents, Q: RawArray, R: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent of a = R Q, given those of R and Q.
+    """Return the cotangent of a = R Q, given g, those of R and Q.
 
     It is computed by the rule of ``qr``, for a^H with reversed columns.
     """
@@ -145,8 +153,10 @@ def svd_joint(
 ) -> Any:  # fmt: skip
     """Return the cotangent of the matrix a, given those of U, S and Vh.
 
-    It is that of the array API's ``svd`` without full matrices.  A gradient that depends on the vectors
-    that complete U or Vh to square matrices is NaN.
+    unread : masks of the elements that the target does not read, or None.
+
+    The result is that of the array API's ``svd`` without full matrices.  A gradient that depends on the
+    vectors that complete U or Vh to square matrices is NaN.
     """
     gU, gS, gVh = g
     k = S.shape[-1]
@@ -211,6 +221,7 @@ def null_space_rule(
 ) -> Any:
     """Return the cotangent -pinv(A)^H g y^H of A, where y is a basis of the null space of A.
 
+    g : the cotangent of y.  rcond : SciPy's relative bound below which singular values count as 0.
     Return NaN if the target depends on the choice of the basis.
     """
     rtol = rcond if rcond is not None else float(np.finfo(A.dtype).eps) * max(A.shape[-2:])
@@ -224,6 +235,7 @@ recorded_function("scipy.linalg.null_space", null_space_rule, arrays=["A"], opti
 def orth_rule(g: RawArray, A: RawArray, y: RawArray, rcond: float | None, xp: Namespace) -> Any:
     """Return the cotangent (1 - y y^H) g (pinv(A) y)^H of A, where y is a basis of the range of A.
 
+    g : the cotangent of y.  rcond : SciPy's relative bound below which singular values count as 0.
     Return NaN if the target depends on the choice of the basis.
     """
     rtol = rcond if rcond is not None else float(np.finfo(A.dtype).eps) * max(A.shape[-2:])
@@ -242,8 +254,8 @@ def polar_joint(
 ) -> Any:
     """Return the cotangent of a, given those of its polar factors u and p, the pair (gu, gp).
 
-    For a = u p it is 2 a z + gu p^-1, where z solves the Sylvester equation
-    p z + z p = Hermitian part of (gp - u^H gu p^-1).
+    side : "right" for a = u p, "left" for a = p u.  For a = u p it is 2 a z + gu p^-1, where z solves
+    the Sylvester equation p z + z p = Hermitian part of (gp - u^H gu p^-1).
     """
     gu, gp = g
     gu = xp.zeros_like(u) if gu is None else gu

@@ -31,7 +31,8 @@ from ._structures import pull_structure, read_structure
 def reduce_generalised(a: RawArray, b: RawArray, lower: bool, xp: Namespace) -> tuple[Any, Any]:
     """Reduce the generalized problem a v = w b v to an ordinary one.
 
-    Return L with b = L L^H, and the matrix L^-1 a L^-H, which has the eigenvalues w.
+    ``eigh`` solves it.  lower : True if a and b are read from their lower triangles.  Return L with b =
+    L L^H, and the matrix L^-1 a L^-H, which has the eigenvalues w.
     """
     factor = xp.linalg.cholesky(read_structure(b, "hermitian", lower, xp))
     half = xp.linalg.solve(factor, read_structure(a, "hermitian", lower, xp))
@@ -42,11 +43,16 @@ def eigh_back(
     g: Cotangents, values: RawArray, vectors: RawArray, matrix: RawArray, first: RawArray,
     unread: tuple[Any, ...] | None, xp: Namespace, limits: Any = False,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of a Hermitian matrix, given the cotangents g of some eigenpairs.
+    """Return the cotangent of a Hermitian matrix, given the cotangents of some eigenpairs.
 
+    g : the cotangents of ``values`` and ``vectors``.
     values, vectors : the eigenpairs that a call of ``eigh`` returned.  first : index of the first of
-    these eigenvalues among all.  The rule of ``eigh`` needs all eigenvalues and eigenvectors; those that
-    the call did not return are computed here.
+    these eigenvalues among all.
+    unread : masks of the elements that the target does not read, or None.
+    limits : the object that computes limits of quotients in a rerun after a NaN; else False.
+
+    The rule of ``eigh`` needs all eigenvalues and eigenvectors; those that the call did not return are
+    computed here.
     """
     n, k = matrix.shape[-1], values.shape[-1]
     if k == n:
@@ -77,6 +83,10 @@ def eigh_joint(
 ) -> Any:  # fmt: skip
     """Return the cotangent of the Hermitian matrix a, given those of eigenvalues and eigenvectors.
 
+    first : index of the first of the eigenvalues among all.  lower : SciPy's option.
+    unread : masks of the elements that the target does not read, or None.
+    limits : the object that computes limits of quotients in a rerun after a NaN; else False.
+
     Elements of a that SciPy does not read get 0.
     """
     g = g[:2]
@@ -91,6 +101,9 @@ def generalised_joint(
     lower: bool, unread: tuple[Any, ...] | None, xp: Namespace,
 ) -> Any:  # fmt: skip
     """Return the cotangents of a and b for the generalized problem a v = w b v, given those of w and v.
+
+    first : index of the first of the eigenvalues w among all.  lower : SciPy's option.
+    unread : masks of the elements that the target does not read, or None.
 
     With b = L L^H, w and L^H v are the eigenvalues and eigenvectors of L^-1 a L^-H.
     """
@@ -119,10 +132,10 @@ def generalised_joint(
 
 
 def eigh_of(name: str, generalised: bool, joint: Callable[..., Any]) -> LibraryOp:
-    """Return the op of SciPy's ``eigh`` for a v = w v or, if ``generalised``, for a v = w b v.
+    """Return an op that runs SciPy's ``eigh`` for a v = w v or, if ``generalised``, a v = w b v.
 
-    name : the op's name.  joint : its rule.  The third result is the index of the first returned
-    eigenvalue among all, which the rule needs.
+    name : the op's name.  joint : the function that returns the cotangents of its inputs.  The third
+    result is the index of the first returned eigenvalue among all, which the rule needs.
     """
 
     def compute_eigh(
@@ -157,9 +170,9 @@ EIGH_B = eigh_of("scipy.linalg.eigh with b", True, generalised_joint)
 
 
 def values_rule(g: RawArray, a: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of the matrix a, given that of its eigenvalues, g.
+    """Return the cotangent of the Hermitian matrix a, given that of its eigenvalues, g.
 
-    Elements of a that SciPy does not read get 0.
+    lower : True if SciPy reads the lower triangle of a.  Elements of a that SciPy does not read get 0.
     """
     matrix = read_structure(a, "hermitian", lower, xp)
     return pull_structure(spectral.eigvalsh_vjp(g, matrix, xp), "hermitian", lower, xp)
@@ -186,7 +199,8 @@ eigvalsh_b_op = library_op(
 def generalised_values(g: RawArray, a: RawArray, b: RawArray, lower: bool, xp: Namespace) -> Any:
     """Return the cotangents of a and b, given that of the eigenvalues w of a v = w b v, g.
 
-    They are v diag(g) v^H and -v diag(g w) v^H, where v^H b v = 1.
+    lower : True if SciPy reads the lower triangles.  They are v diag(g) v^H and -v diag(g w) v^H, where
+    v^H b v = 1.
     """
     factor, matrix = reduce_generalised(a, b, lower, xp)
     values, turned = xp.linalg.eigh(matrix)
@@ -276,18 +290,25 @@ def banded_joint(
     g: Cotangents, a_band: RawArray, values: RawArray, vectors: RawArray, lower: bool,
     unread: tuple[Any, ...] | None, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of ``a_band``, given those of the eigenvalues and eigenvectors of the matrix.
+    """Return the cotangent of ``a_band``, the diagonals of a Hermitian matrix as rows.
 
-    It has the diagonals of the cotangent of the whole matrix, by the rule of ``eigh``.
+    g : the cotangents of the eigenvalues and eigenvectors of the matrix.
+    lower : True if ``a_band`` holds the lower triangle.
+    unread : masks of the elements that the target does not read, or None.
+
+    The result has the diagonals of the cotangent of the whole matrix, by the rule of ``eigh``.
     """
     found = spectral.eigh_vjp(g, values, vectors, unread, xp)[0]
     return (matrix_to_band(pull_structure(found, "hermitian", lower, xp), a_band, lower, xp),)
 
 
 def banded_values(g: RawArray, a_band: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of ``a_band``, given that of the eigenvalues of the matrix, g.
+    """Return the cotangent of ``a_band``, the diagonals of a Hermitian matrix as rows.
 
-    It has the diagonals of the cotangent of the whole matrix, by the rule of ``eigvalsh``.
+    g : the cotangent of the eigenvalues of the matrix.  lower : True if ``a_band`` holds the lower
+    triangle.
+
+    The result has the diagonals of the cotangent of the whole matrix, by the rule of ``eigvalsh``.
     """
     matrix = read_structure(band_to_matrix(a_band, lower, xp), "hermitian", lower, xp)
     found = pull_structure(spectral.eigvalsh_vjp(g, matrix, xp), "hermitian", lower, xp)

@@ -25,10 +25,10 @@ ASSUMED = {
 
 
 def read_structure(a: RawArray, structure: str, lower: bool, xp: Namespace) -> Any:
-    """Return the whole matrix that SciPy computes with, of which it reads only a part of ``a``.
+    """Return the whole matrix with which SciPy computes, although it reads only a part of ``a``.
 
-    structure : a value of ASSUMED, such as "symmetric".  lower : True if SciPy reads the lower triangle
-    of a symmetric or Hermitian matrix.
+    structure : what SciPy assumes of the matrix, such as "symmetric".  lower : True if SciPy reads the
+    lower triangle of a symmetric or Hermitian matrix.
     """
     if structure in ("hermitian", "symmetric"):
         across = adjoint(a, xp) if structure == "hermitian" else xp.matrix_transpose(a)
@@ -41,8 +41,11 @@ def read_structure(a: RawArray, structure: str, lower: bool, xp: Namespace) -> A
 def pull_structure(g: RawArray, structure: str, lower: bool, xp: Namespace) -> Any:
     """Return the cotangent of a matrix argument of SciPy, of which it reads only a part.
 
-    g : the cotangent of the whole matrix, which ``read_structure`` returns for the same ``structure``
-    and ``lower``.  Elements of the argument that SciPy does not read get 0.
+    An example is one triangle of a symmetric matrix.
+
+    g : the cotangent of the whole matrix.  structure : what SciPy assumes of it, such as "symmetric".
+    lower : True if SciPy reads the lower triangle.  Elements of the argument that SciPy does not read
+    get 0.
     """
     if structure in ("hermitian", "symmetric"):
         across = adjoint(g, xp) if structure == "hermitian" else xp.matrix_transpose(g)
@@ -51,7 +54,7 @@ def pull_structure(g: RawArray, structure: str, lower: bool, xp: Namespace) -> A
 
 
 def own_diagonal(x: RawArray, structure: str, xp: Namespace) -> Any:
-    """Return x with 0 for all elements off the diagonal; for "hermitian", take the real part of x."""
+    """Return the diagonal of a matrix x as a diagonal matrix; its real part for "hermitian"."""
     diagonal = diagonal_part(x, xp)
     if structure == "hermitian" and is_complex(x):
         return xp.real(diagonal) + 0j
@@ -78,13 +81,13 @@ def without_diagonal(x: RawArray, xp: Namespace) -> Any:
 
 # --- right-hand sides: rules compute with a vector as a matrix of one column ---------------------------
 def as_columns(b: RawArray, *values: Any) -> list[Any]:
-    """Return ``values`` as matrices: vectors become columns, if b, a right-hand side, is a vector."""
+    """Return ``values`` as matrices; if the right-hand side b is a vector, vectors become columns."""
     return [x[..., None] if len(b.shape) == 1 else x for x in values]
 
 
 def in_shape_of_b(u: RawArray, b: RawArray, xp: Namespace) -> Any:
     """Return u, the cotangent of the right-hand side b as a matrix, in the shape of b.
 
-    It becomes a vector if b is one, and is summed over axes along which b was broadcast.
+    The result becomes a vector if b is one, and is summed over axes along which b was broadcast.
     """
     return sum_to(u[..., 0] if len(b.shape) == 1 else u, b.shape, xp)

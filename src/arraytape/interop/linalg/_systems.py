@@ -39,9 +39,13 @@ def solve_rule(
     g: RawArray, a: RawArray, b: RawArray, y: RawArray, lower: bool, assume_a: str | None,
     transposed: bool, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangents of a and b for a y = b, given that of the solution y, g.
+    """Return the cotangents of a and b for ``scipy.linalg.solve``: a y = b.
 
-    lower, assume_a, transposed : SciPy's options.  Elements of a that SciPy does not read get 0.
+    g : the cotangent of the solution y.
+
+    lower, assume_a, transposed : SciPy's options.
+
+    Elements of a that SciPy does not read get 0.
     """
     structure = ASSUMED[assume_a]
     matrix = read_structure(a, structure, lower, xp)
@@ -78,7 +82,7 @@ recorded_function(
 def inv_rule(g: RawArray, y: RawArray, assume_a: str | None, lower: bool, xp: Namespace) -> Any:
     """Return the cotangent of a, given that of its inverse y, g.
 
-    Elements of a that SciPy does not read get 0.
+    lower, assume_a : SciPy's options.  Elements of a that SciPy does not read get 0.
     """
     return pull_structure(rules.inv_vjp(g, y, xp), ASSUMED[assume_a], lower, xp)
 
@@ -107,7 +111,7 @@ def solve_triangular_rule(
 ) -> Any:  # fmt: skip
     """Return the cotangents of a and b for a triangular system a y = b, given that of y, g.
 
-    Elements of a that SciPy does not read get 0.
+    trans, lower, unit_diagonal : SciPy's options.  Elements of a that SciPy does not read get 0.
     """
     structure = "lower" if lower else "upper"
     matrix = read_structure(a, structure, lower, xp)
@@ -131,7 +135,7 @@ recorded_function(
 def cholesky_rule(g: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
     """Return the cotangent of a, given that of its Cholesky factor y, g.
 
-    Elements of a that SciPy does not read get 0.
+    lower : True if SciPy reads the lower triangle of a.  Elements of a that SciPy does not read get 0.
     """
     half = rules.cholesky_vjp(g, y, not lower, xp)
     return pull_structure(half, "hermitian", lower, xp)
@@ -150,7 +154,8 @@ OTHER_TRIANGLE_STAYS = bool(scipy.linalg.cho_factor(np.asarray([[4.0, 1.0], [2.0
 def cho_factor_rule(g: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
     """Return the cotangent of a, given g, that of the result y of ``cho_factor``.
 
-    It is the cotangent by the rule of ``cholesky``, plus g at the elements that SciPy copied from a.
+    lower : True if SciPy reads the lower triangle of a.  It is the cotangent by the rule of
+    ``cholesky``, plus g at the elements that SciPy copied from a.
     """
     kept, other = (xp.tril, xp.triu) if lower else (xp.triu, xp.tril)
     factor = cholesky_rule(kept(g), kept(y), lower, xp)
@@ -179,7 +184,8 @@ def cho_solve_rule(
 ) -> Any:
     """Return the cotangents of c and b for L L^H y = b, where c is the Cholesky factor L.
 
-    They are -(u y^H + y u^H) L and u, where u solves L L^H u = g, and g is the cotangent of y.
+    lower : True if c holds L in its lower triangle.  They are -(u y^H + y u^H) L and u, where u solves L
+    L^H u = g, and g is the cotangent of y.
     """
     g, y = as_columns(b, g, y)
     u = cho_solve_op(c, g, lower=lower)
@@ -202,7 +208,7 @@ cho_solve_op = recorded_function(
 def permutations(pivots: NumpyData) -> Any:
     """Convert LAPACK's pivots of an LU factorisation to a permutation p.
 
-    Row i of L U is row p[i] of the matrix.
+    The pivots are row exchanges, one after the other.  Row i of L U is row p[i] of the matrix.
     """
     found = np.broadcast_to(np.arange(pivots.shape[-1]), pivots.shape).copy()
     for one, swaps in zip(
@@ -214,13 +220,16 @@ def permutations(pivots: NumpyData) -> Any:
 
 
 def to_matrix_order(x: RawArray, rows: RawArray, xp: Namespace) -> Any:
-    """Move the row i of x to row ``rows[i]``, from the order of L U to the order of the matrix."""
+    """Move row i of x to row ``rows[i]``: from the order of the factors L U to that of the matrix."""
     order = xp.argsort(rows, axis=-1)
     return xp.take_along_axis(x, xp.broadcast_to(order[..., None], x.shape), axis=-2)
 
 
 def to_factor_order(x: RawArray, rows: RawArray, xp: Namespace) -> Any:
-    """Move the row ``rows[i]`` of x to row i, from the order of the matrix to the order of L U."""
+    """Move row ``rows[i]`` of x to row i: from the order of the matrix to that of the factors L U.
+
+    lower, upper : the factors L and U.  g : the pair (gL, gU).
+    """
     return xp.take_along_axis(x, xp.broadcast_to(rows[..., None], x.shape), axis=-2)
 
 
@@ -267,7 +276,10 @@ lu_op = library_op(
 
 @hide_from_warnings
 def lu_with_rows(a: NumpyData, check_finite: bool) -> Any:
-    """Return L, U and ``rows``, where L U is a[rows]; SciPy's indices are the inverse permutation."""
+    """Return the LU factorisation of a: L, U and the indices ``rows``, where L U is a[rows].
+
+    SciPy's own indices are the inverse permutation.
+    """
     indices, lower, upper = scipy.linalg.lu(a, p_indices=True, check_finite=check_finite)
     return lower, upper, np.argsort(indices, axis=-1)
 
@@ -326,11 +338,12 @@ def lu_solve_joint(
     g: Cotangents, lu: RawArray, pivots: RawArray, b: RawArray, y: RawArray, rows: RawArray, trans: int,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangents of lu and b for ``lu_solve``, given those of its results, g.
+    """Return the cotangents of lu and b for ``lu_solve``, which solves a system by its LU factors.
 
-    lu : the factors L and U in one matrix.  y : the solution.  The cotangent of b is u, the solution of
-    the adjoint system with the right-hand side g.  For trans=0 that of the matrix L U is -u y^H, from
-    which the product rule yields those of L and U.
+    g : the cotangents of the results.  lu : the factors L and U in one matrix.  y : the solution.
+    rows : the rows of the matrix in the order of L U.  The cotangent of b is u, the solution of the
+    adjoint system with the right-hand side g.  For trans=0 that of the matrix L U is -u y^H, from which
+    the product rule yields those of L and U.
     """
     g, y = as_columns(b, g[0], y)
     if trans == 1:
@@ -375,9 +388,9 @@ def lu_solve(
 
 # --- least squares, pseudo-inverses ---------------------------------------------------------------
 def nan_if_cut(found: RawArray, a: RawArray, pseudo: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent ``found``, or NaN if its rule does not hold.
+    """Return the cotangent ``found`` of a matrix a, or NaN if the rule that computed it does not hold.
 
-    The rule does not hold if ``pseudo``, the pseudo-inverse of ``a``, ignores nonzero singular values.
+    The rule does not hold if the pseudo-inverse of a, ``pseudo``, ignores nonzero singular values.
     """
     rest = largest_abs(a @ (pseudo @ a) - a, (-2, -1), xp)
     cut = rest > largest_abs(a, (-2, -1), xp) * rules.half_the_digits(a)
@@ -387,13 +400,13 @@ def nan_if_cut(found: RawArray, a: RawArray, pseudo: RawArray, xp: Namespace) ->
 def pseudo_inverse_op(name: str, structure: str) -> LibraryOp:
     """Return the op of ``pinv`` or ``pinvh``, whose results are the pseudo-inverse and the rank.
 
-    name : SciPy's function.  structure : of the matrix that it reads, "general" or "hermitian".
+    name : SciPy's function.  structure : "general", or "hermitian" if the function reads one triangle.
     """
 
     def pinv_joint(g: Cotangents, a: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
         """Return the cotangent of a, given those of the pseudo-inverse y and the rank, g.
 
-        Elements of a that SciPy does not read get 0.
+        lower : True if SciPy reads the lower triangle.  Elements of a that SciPy does not read get 0.
         """
         pull, _ = g
         if pull is None:
@@ -440,6 +453,8 @@ def lstsq_joint(
 ) -> Any:  # fmt: skip
     """Return the cotangents of a and b for ``lstsq``, given those of its results, g.
 
+    cond : SciPy's option, the ratio below which singular values count as 0.
+
     x is pinv(a) b: Golub and Pereyra 1973, eq. (4.12).  x minimises the residues |b - a x|^2, so the
     derivative of the residues with respect to x is 0.
     """
@@ -479,7 +494,9 @@ def lstsq_joint(
 
 
 def lstsq_of(*outputs: str) -> LibraryOp:
-    """Return the op of SciPy's ``lstsq`` with the results ``outputs``, which depend on the driver.
+    """Return an op that runs SciPy's ``lstsq``.
+
+    outputs : the names of its results, which depend on the option ``lapack_driver``.
 
     The driver gelsy returns no singular values.
     """

@@ -37,7 +37,9 @@ data_for_results = _ni_support._get_output
 
 
 def get_output(output: Output, *args: Any, **keywords: Any) -> Any:
-    """Return the array into which a function of SciPy writes its result, in place of ``_get_output``.
+    """Return the array into which a function of SciPy writes its result.
+
+    This replaces SciPy's ``_get_output``.  output : SciPy's argument: a dtype, an array or None.
 
     Return an Array, whose writes are recorded, if SciPy's calling function has an Array among its
     variables.

@@ -39,9 +39,11 @@ def pad_cotangent(
 ) -> tuple[Any, list[int]]:
     """Prepare the cotangent g of a correlation for its correlation with the reversed weights.
 
-    Return g with zeros at the end of each axis, and the origins for SciPy's ``correlate``.  Then there
-    is a result for each element of the image and of its padding.  sizes : the lengths of the weights
-    along ``axes``.
+    That correlation gives the cotangent of the image.
+
+    Return g with zeros at the end of each axis, and the origins for SciPy's ``correlate``.  With these,
+    there is a result for each element of the image and of its padding.  sizes : the lengths of the
+    weights along ``axes``.
     """
     for axis, size in zip(axes, sizes, strict=True):
         g = append_zeros(g, axis, size - 1, xp)
@@ -53,6 +55,8 @@ def fold_all_axes(
     origins: Sequence[int], xp: Namespace,
 ) -> Any:  # fmt: skip
     """Return the cotangent of an image of this shape, given that of the padded image, ``full``.
+
+    The padding repeats elements of the image, whose cotangents are added up.
 
     sizes, modes, origins : those of the filter along each of ``axes``.
     """
@@ -76,7 +80,7 @@ def extend_all_axes(
 
 
 def reverse(w: RawArray, xp: Namespace) -> Any:
-    """Return the weights w reversed along all axes, and conjugated, as SciPy conjugates weights."""
+    """Return the weights w reversed along all axes and conjugated, for the adjoint of a correlation."""
     return conjugate(xp.flip(w), xp)
 
 
@@ -87,7 +91,7 @@ def weights_adjoint(
     """Return the cotangent of a correlation's weights, given the cotangent g of its result.
 
     Each element is the inner product of g and the elements of the image x that the weight multiplies.
-    shape : that of the weights along ``axes``.
+    modes, cval, origins : SciPy's options of the padding.  shape : that of the weights along ``axes``.
     """
     wide = extend_all_axes(x, shape, axes, modes, cval, origins, xp)
     starts = np.zeros(len(x.shape), int)
@@ -196,7 +200,9 @@ def uniform_filter1d(
 
 @hooks("scipy.ndimage._filters", "_gaussian_kernel1d")
 def gaussian_kernel(sigma: Any, order: int, radius: int) -> Any:
-    """Compute the weights of a Gaussian filter, or of its derivative of an order, for a sigma on a tape.
+    """Compute the weights of a Gaussian filter on Arrays, so that tapes follow ``sigma``.
+
+    For ``order`` > 0 they are those of the derivative of this order.
 
     The steps are SciPy's.  SciPy writes into NumPy data, which would convert an Array sigma to a number.
     """
@@ -255,9 +261,11 @@ def selection_adjoint(
 ) -> Any:  # fmt: skip
     """Return the cotangent of the image x for a filter that selects elements, such as a minimum.
 
-    g is shared evenly by the elements that equal the selected one.  Only the elements under the
-    footprint are compared.  y : the selected elements, the filter's result.  heights : the structure of
-    a grey morphology, or None.
+    g, the cotangent of the result y, is shared evenly by the elements that equal the selected one.
+
+    footprint : mask of the elements around each point from which the filter selects.  heights : numbers
+    that a grey morphology adds to these elements, or None.  modes, cval, origins : SciPy's options along
+    each axis.  shape : that of x.
     """
     axes, sizes = range(len(shape)), footprint.shape
     wide = extend_all_axes(x, sizes, axes, modes, cval, origins, xp)
@@ -274,7 +282,9 @@ def selection_adjoint(
 def is_selected(
     x: RawArray, y: RawArray, heights: NumpyData | None, tap: Shape, xp: Namespace
 ) -> Any:
-    """Return a mask of the results for which the filter selected the element at ``tap``.
+    """Return a mask of the results of a filter that equal the element at the position ``tap``.
+
+    For these the filter, such as a minimum, selected this element.
 
     tap : a position in the footprint.  x : for each result, the element of the image at this position.
     y : the results.  heights : the structure of a grey morphology, which is added to the image; None for
@@ -301,14 +311,18 @@ selection_op = library_op(
 
 
 def apply_selection(
-    name: str, given: Function, x: Array, output: Output, footprint: NumpyData,
+    name: str, arguments_for: Function, x: Array, output: Output, footprint: NumpyData,
     mode: str | Sequence[str], cval: complex, origin: int | Sequence[int], axes: Sequence[int],
     heights: NumpyData | None = None,
 ) -> Any:  # fmt: skip
-    """Record a filter of SciPy that selects elements of the Array x, and serve its option ``output=``.
+    """Run a filter of SciPy that selects elements of the Array x, such as a minimum, as a recorded op.
 
-    name : SciPy's function.  given : a function of the output's dtype that returns the arguments of
-    SciPy's function after x.  axes : the axes of x that the footprint spans.
+    Its option ``output=`` is served, too.
+
+    name : SciPy's function.  arguments_for : a function of the output's dtype that returns the arguments
+    of SciPy's function after x.  axes : the axes of x that the footprint spans.
+    mode, cval, origin : SciPy's options.  heights : numbers that a grey morphology adds to the elements,
+    or None.
     """
     others = [axis for axis in range(x.ndim) if axis not in axes]
     modes = ["constant"] * x.ndim
@@ -318,7 +332,10 @@ def apply_selection(
     whole = np.expand_dims(footprint, others)
     tall = None if heights is None else np.expand_dims(heights, others)
     return compute_into(
-        output, lambda dtype: selection_op(x, name, given(dtype), whole, tall, modes, cval, origins)
+        output,
+        lambda dtype: selection_op(
+            x, name, arguments_for(dtype), whole, tall, modes, cval, origins
+        ),
     )
 
 

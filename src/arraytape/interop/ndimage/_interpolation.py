@@ -48,10 +48,12 @@ def spline_adjoint(
 ) -> Any:
     """Return the cotangent of the input of SciPy's spline filter, given that of its result, g.
 
+    border : SciPy's code of the continuation beyond the ends, such as WRAP.  shape : that of the input.
+
     The filter multiplies by the inverse of a matrix of B-spline values.  For the border GRID_WRAP that
     matrix is symmetric; for mirrored borders it is symmetric if both ends are weighted by a half.  For
-    NEAREST and REFLECT, SciPy's inverse is not exact, so the cotangent is multiplied by the transpose
-    of the matrix that SciPy applies.
+    NEAREST and REFLECT, SciPy's inverse is not exact, so the cotangent is multiplied by the transpose of
+    the matrix that SciPy applies.
     """
     if border in (NEAREST, REFLECT):
         whole = xp.asarray(
@@ -87,11 +89,13 @@ def spline_filter1d(
 
 # --- the coefficients that an interpolation reads, and their weights ---------------------------------
 def inner_coordinate(at: RawArray, length: int, border: int, xp: Namespace) -> tuple[Any, Any]:
-    """Map coordinates beyond the ends of an axis to the axis, if ``border`` repeats the image.
+    """Map coordinates beyond the ends of an axis to those on the axis with the same value.
 
-    at : the coordinates.  length : that of the axis.  border : SciPy's code, such as WRAP.  Return the
-    mapped coordinates, and the map's derivative: 1, -1 where it mirrors, 0 for length 1.  Other borders
-    leave the coordinates as they are.
+    This is so for a ``border`` that repeats or mirrors the image.
+
+    at : the coordinates.  length : that of the axis.  border : SciPy's code of the continuation, such as
+    WRAP.  Return the mapped coordinates, and the map's derivative: 1, -1 where it mirrors, 0 for length
+    1.  Other borders leave the coordinates as they are.
     """
     one = xp.ones(at.shape, dtype=at.dtype, device=at.device)
     if border in (NEAREST, CONSTANT, GRID_CONSTANT):
@@ -113,7 +117,11 @@ def inner_coordinate(at: RawArray, length: int, border: int, xp: Namespace) -> t
 
 
 def inner_place(place: RawArray, length: int, border: int, xp: Namespace) -> Any:
-    """Map indices beyond the ends of an axis to indices on the axis, as SciPy does for ``border``."""
+    """Map indices of spline coefficients beyond the ends of an axis to indices on the axis.
+
+    place : the indices.  length : that of the axis.  border : SciPy's code of the continuation, such as
+    WRAP.
+    """
     if border in (NEAREST, GRID_CONSTANT):
         return xp.clip(place, 0, length - 1)
     if length < 2:
@@ -147,7 +155,8 @@ class Taps:
     """The spline coefficients that interpolation along one axis reads, and their weights.
 
     at : the coordinates along the axis.  length : that of the axis.  order : that of the splines.
-    border : SciPy's code, such as WRAP.  npad : the width of the padding that SciPy added to the image.
+    border : SciPy's code of the continuation beyond the ends, such as WRAP.  npad : the width of the
+    padding that SciPy added to the image.
 
     places, weights and slopes are lists with one array for each of the ``order + 1`` coefficients.
 
@@ -185,20 +194,22 @@ class Taps:
 def taps_of(
     at: RawArray, shape: Shape, order: int, border: int, npad: int, xp: Namespace
 ) -> list[Taps]:
-    """Return the Taps of each axis of an image of this shape.
+    """Return for each axis of an image which spline coefficients interpolation reads, as Taps.
 
-    at : the coordinates for each axis, stacked along the first axis.  Others are those of Taps.
+    at : the coordinates for each axis, stacked along the first axis.  shape : that of the image.
+    order : that of the splines.  border : SciPy's code of the continuation, such as WRAP.  npad : the
+    width of SciPy's padding.
     """
     at = image_in_double(at, xp)
     return [Taps(at[d], n, order, border, npad, xp) for d, n in enumerate(shape)]
 
 
 def each_tap(taps: Sequence[Taps], shape: Shape, xp: Namespace) -> Any:
-    """Yield (numbers, index, mask) for each of the coefficients that an interpolated value reads.
+    """Yield (numbers, index, mask) for each of the coefficients from which a value is interpolated.
 
-    taps : the Taps of each axis.  shape : that of the image.  numbers : for each axis, the coefficient's
-    position in ``Taps.places``.  index : its flat indices in the image.  mask : True where the index
-    lies on all axes; None if every index does.
+    taps : for each axis, the coefficients that it reads and their weights.  shape : that of the image.
+    numbers : for each axis, the coefficient's position in ``Taps.places``.  index : its flat indices in
+    the image.  mask : True where the index lies on all axes; None if every index does.
     """
     strides = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
     for numbers in itertools.product(*[range(len(axis.places)) for axis in taps]):
@@ -214,7 +225,12 @@ def all_of(masks: Sequence[Any]) -> Any:
 
 
 def cotangent_within(g: RawArray, taps: Sequence[Taps], xp: Namespace) -> Any:
-    """Return the cotangent g, but 0 for interpolated values off the image, which are constants."""
+    """Return the cotangent g of interpolated values, but 0 for points off the image.
+
+    There the value is the constant ``cval``.
+
+    taps : for each axis, the coefficients that are read; it also has the mask of the points on the axis.
+    """
     within = all_of([axis.within for axis in taps if axis.within is not None])
     return g if within is None else xp.where(within, g, 0.0)
 
@@ -229,7 +245,8 @@ def pull_to_coefficients(
 ) -> Any:
     """Return the cotangent of the spline coefficients, given that of the interpolated values, g.
 
-    at : the coordinates.  shape : that of the coefficients.  order, border, npad : as for ``Taps``.
+    at : the coordinates.  shape : that of the coefficients.  order : that of the splines.
+    border : SciPy's code of the continuation, such as WRAP.  npad : the width of SciPy's padding.
     """
     taps = taps_of(at, shape, order, border, npad, xp)
     g, found = cotangent_within(image_in_double(g, xp), taps, xp), []
@@ -248,7 +265,8 @@ def pull_to_coordinates(
 ) -> Any:  # fmt: skip
     """Return the cotangent of the coordinates ``at``, given that of the interpolated values, g.
 
-    c : the spline coefficients.  order, border, npad : as for ``Taps``.
+    c : the spline coefficients.  order : that of the splines.  border : SciPy's code of the
+    continuation, such as WRAP.  cval : the value off the image.  npad : the width of SciPy's padding.
     """
     shape = c.shape
     taps = taps_of(at, shape, order, border, npad, xp)
@@ -420,6 +438,8 @@ def spline_coefficients(
 ) -> tuple[Any, int]:
     """Return the spline coefficients of an image x, and the width of SciPy's padding of x.
 
+    They are x itself unless ``prefilter``.
+
     order, mode, cval, prefilter : SciPy's options of ``shift`` and ``affine_transform``.
     """
     if order < 0 or order > 5:
@@ -486,7 +506,8 @@ def geometric_transform_of(
 ) -> Any:
     """Call SciPy's ``geometric_transform``, with an Array as image if ``mapping`` uses Arrays.
 
-    SciPy's function then calls this module's rule in place of its compiled code.
+    SciPy's function then calls the op of this module, which has a derivative, in place of its compiled
+    code.
     """
     if has_array(used_by(mapping)):
         input = asarray(input)
