@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from joblib import parallel_backend
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.ensemble import (
     BaggingClassifier,
     BaggingRegressor,
@@ -17,6 +18,7 @@ from sklearn.metrics import make_scorer, mean_absolute_error
 from sklearn.model_selection import (
     GridSearchCV,
     RandomizedSearchCV,
+    cross_val_predict,
     cross_val_score,
     cross_validate,
     learning_curve,
@@ -24,8 +26,8 @@ from sklearn.model_selection import (
     validation_curve,
 )
 from sklearn.naive_bayes import GaussianNB
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import arraytape as xp
 from arraytape import interop
@@ -127,6 +129,64 @@ def test_values_are_scikit_learns_and_slopes_those_of_refits(name):
     np.testing.assert_allclose(tangent, along, rtol=1e-8, atol=1e-10)
     ends = [f(*(x + h * d for x, d in zip((X, Y), directions, strict=True))) for h in (1e-5, -1e-5)]
     np.testing.assert_allclose(along, (ends[0] - ends[1]) / 2e-5, rtol=1e-5, atol=1e-8)
+
+
+def columns(*steps):
+    return ColumnTransformer([("kept", "passthrough", [0]), *steps])
+
+
+# Estimators that hold a followed parameter: in their attributes, or deeper in lists, tuples and dicts.
+HOLDERS = {
+    "pipeline": lambda a: make_pipeline(StandardScaler(), Ridge(alpha=a)),
+    "nested pipelines": lambda a: make_pipeline(make_pipeline(StandardScaler(), Ridge(alpha=a))),
+    "column transformer": lambda a: make_pipeline(
+        columns(("scaled", MinMaxScaler((0.0, a)), [1, 2, 3])), Ridge()
+    ),
+    "union": lambda a: make_pipeline(
+        FeatureUnion([("one", StandardScaler()), ("two", MinMaxScaler((0.0, a)))]),
+        Ridge(),
+    ),
+    "target": lambda a: TransformedTargetRegressor(
+        make_pipeline(StandardScaler(), Ridge(alpha=a)), transformer=StandardScaler()
+    ),
+    "votes": lambda a: VotingRegressor([("pipeline", HOLDERS["pipeline"](a)), ("r", Ridge())]),
+    "stack": lambda a: StackingRegressor(
+        [("pipeline", HOLDERS["pipeline"](a)), ("r", Ridge())], LinearRegression(), cv=3
+    ),
+    "bag": lambda a: BaggingRegressor(HOLDERS["pipeline"](a), 3, random_state=0),
+    "search": lambda a: GridSearchCV(
+        make_pipeline(StandardScaler(), Ridge()), {"ridge__alpha": [a, 99.0 * a]}, cv=3
+    ),
+    "search among steps": lambda a: GridSearchCV(
+        make_pipeline(StandardScaler(), Ridge()), {"ridge": [Ridge(alpha=a), Ridge(99.0)]}, cv=3
+    ),
+}  # fmt: skip
+SCORES = {
+    "scores": lambda m: cross_val_score(m, X, Y, cv=3).mean(),
+    "errors": lambda m: cross_val_score(m, X, Y, cv=3, scoring="neg_mean_squared_error").std(),
+    "validate": lambda m: cross_validate(m, X, Y, cv=3)["test_score"].mean(),
+    "validate by keywords": lambda m: cross_validate(
+        estimator=m, X=X, y=Y, cv=3, scoring=("r2", "neg_max_error")
+    )["test_r2"].mean(),
+    "learning curve": lambda m: learning_curve(m, X, Y, cv=3, train_sizes=[0.9])[2].sum(),
+    "predict": lambda m: (cross_val_predict(m, X, Y, cv=3) ** 2).mean(),
+    "score": lambda m: m.fit(X, Y).score(X, Y),
+}
+
+
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("holder", HOLDERS)
+@pytest.mark.filterwarnings("error")
+@pytest.mark.every(3)
+def test_scores_have_the_slope_by_a_parameter_deep_in_an_estimator(holder, score):
+    def f(a):
+        return SCORES[score](HOLDERS[holder](a))
+
+    with interop.sklearn():
+        value, slope = xp.value_and_grad(f)(2.0)
+    np.testing.assert_allclose(value, f(2.0), rtol=1e-10)
+    np.testing.assert_allclose(slope, (f(2.0001) - f(1.9999)) / 2e-4, rtol=1e-5, atol=1e-9)
+    assert slope != 0.0
 
 
 def test_the_second_derivative_of_a_score_by_a_parameter():

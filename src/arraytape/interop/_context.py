@@ -85,29 +85,36 @@ def rule_applies(library: str, args: tuple[Any, ...], keywords: dict[str, Any]) 
     return is_active(library) and (
         has_array(args)
         or has_array(keywords.values())
-        or any(has_array(held_by(library, thing)) for thing in args if is_of(library, thing))
+        or any(
+            has_array(held_by(library, thing))
+            for thing in (*args, *keywords.values())
+            if is_of(library, thing)
+        )
     )
 
 
 def held_by(library: str, thing: object) -> Iterable[Any]:
     """Return all values in an object of a library: its attributes, and those of nested objects.
 
-    An Array may be among them, for example in the kernel of an estimator.  A rule has to run then.
+    The nested objects may lie in lists, tuples and dicts, like the steps of a pipeline.  An Array may be
+    among the values, for example in the kernel of an estimator.  A rule has to run then.
     """
     found: list[Any] = []
     things, seen = [thing], {id(thing)}
     for _ in range(DEEPEST):
-        own = [value for part in things for value in attributes_of(library, part)]
+        own = [value for part in things for value in parts_of(library, part)]
         found += own
-        lists = [value for value in own if type(value) is list or type(value) is tuple]
-        parts = [*own, *[part for listed in lists for part in listed]]
-        things = [part for part in parts if id(part) not in seen and is_of(library, part)]
-        seen |= {*map(id, things)}
+        things = []
+        for value in own:
+            if id(value) not in seen and (type(value) in CONTAINERS or is_of(library, value)):
+                seen.add(id(value))
+                things.append(value)
         if not things:
             break
     return found
 
 
+CONTAINERS = (list, tuple, dict)
 HOLDS = {"sklearn": "scipy"}  # objects of scikit-learn may refer to objects of SciPy
 
 
@@ -119,11 +126,13 @@ def is_of(library: str, thing: object) -> bool:
     return type(thing).__module__.partition(".")[0] in (library, HOLDS.get(library))
 
 
-def attributes_of(library: str, thing: object) -> list[Any]:
-    """Return the values in the slots and ``__dict__`` of ``thing`` if it is an object of the library.
+def parts_of(library: str, thing: Any) -> list[Any]:
+    """Return the values in a container, or in the slots and ``__dict__`` of an object of the library.
 
     Return [] for other objects.
     """
+    if type(thing) in CONTAINERS:
+        return [*(thing.values() if type(thing) is dict else thing)]
     if not is_of(library, thing):
         return []
     slots = [name for base in type(thing).__mro__ for name in vars(base).get("__slots__", ())]
