@@ -16,6 +16,7 @@ from sklearn.preprocessing import (
     MinMaxScaler,
     OneHotEncoder,
     PolynomialFeatures,
+    StandardScaler,
 )
 
 import arraytape as xp
@@ -64,6 +65,16 @@ NUMBERS = {
     ).predict(d),
     "scores": lambda d: cross_val_score(Ridge(), d, Y)[0] * np.ones(20),
     "search": lambda d: GridSearchCV(Ridge(), {"alpha": [0.1, 1.0]}).fit(d, Y).predict(d),
+    "values": lambda d: Ridge().fit(d.values, Y).predict(d.values),
+    "to_numpy": lambda d: StandardScaler().fit_transform(d.to_numpy()),
+    "np.asarray": lambda d: Ridge().fit(TABLE.to_numpy(), Y).predict(np.asarray(d)),
+    "values beside whole numbers": lambda d: PCA(2).fit_transform(
+        d.assign(n=range(20)).to_numpy()
+    ),
+    "values in a pipeline": lambda d: make_pipeline(
+        ColumnTransformer([("n", MinMaxScaler(), [0, 2])], remainder="passthrough"), Ridge()
+    ).fit(d.to_numpy(), Y).predict(d.to_numpy()),
+    "values' scores": lambda d: cross_val_score(Ridge(), d.to_numpy(), Y)[0] * np.ones(20),
     "columns by dtype": lambda d: ColumnTransformer(
         [("n", MinMaxScaler(), make_column_selector(dtype_include="number"))]
     ).fit_transform(d),

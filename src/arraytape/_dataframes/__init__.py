@@ -1,10 +1,24 @@
 """Let tables of pandas and polars be arguments of ``grad`` and ``asarray``.  See README.md."""
 
+from numbers import Number
+
+import numpy as np
+
+from .._array.array import Array
 from .._util.container_kinds import KINDS
 
 
 def holds_arrays(value: object) -> bool:
-    """Return True if ``value`` is a table of pandas with a column that holds an Array."""
+    """Return True if ``value`` is a table of pandas with a column that holds an Array, or its values.
+
+    The values (``table.to_numpy()``) are an ndarray of objects: Arrays, and numbers of other columns.
+    """
+    if type(value) is np.ndarray:
+        return (
+            value.dtype == object
+            and all(isinstance(x, Array | Number) for x in value.flat)
+            and any(isinstance(x, Array) for x in value.flat)
+        )
     kind = KINDS[type(value)]
     if kind is None or kind.as_array is None:
         return False

@@ -277,6 +277,8 @@ def detached(value: Any) -> Any:
     if is_component(value) and has_array(estimator_parameters(value)):
         return detached_object(value)
     if holds_arrays(value):
+        if isinstance(value, np.ndarray):
+            return detached(arraytape.asarray(value))
         return nest.pack_nesting(value, [detached(x) for x in nest.leaves(value)])
     return value
 
@@ -324,7 +326,8 @@ def nested_arrays(values: Iterable[Any]) -> list[Array]:
         elif is_component(value):
             found += nested_arrays(estimator_parameters(value))
         elif holds_arrays(value):
-            found += nested_arrays(nest.leaves(value))
+            parts = value.flat if isinstance(value, np.ndarray) else nest.leaves(value)
+            found += nested_arrays(parts)
     return found
 
 

@@ -15,12 +15,13 @@ ADAPTER = "PandasAdapter.create_container"
 
 
 @prepares("sklearn.utils.validation", "check_array")
+@prepares("sklearn.utils._indexing", "_array_indexing")
 def table_as_array(arguments: dict[str, Any]) -> None:
-    """Convert a table of Arrays to one Array, before scikit-learn's ``check_array`` runs.
+    """Convert a table of Arrays, or the values of one, to an Array, before scikit-learn's function runs.
 
     scikit-learn has read the column names of the table already.
 
-    arguments : the arguments of ``check_array`` by name, which are changed.
+    arguments : the function's arguments by name, which are changed.
     """
     if holds_arrays(arguments["array"]):
         arguments["array"] = arraytape.asarray(arguments["array"])
