@@ -143,3 +143,21 @@ def test_a_column_of_text_is_named():
 def test_a_fit_without_a_derivative_says_so():
     with interop.sklearn(), pytest.raises(TypeError, match="trees split at thresholds"):
         xp.grad(lambda d: total(RandomForestRegressor(2).fit(d, Y).predict(d)))(TABLE)
+
+
+WITHOUT = {
+    "scaler": lambda d: StandardScaler().fit_transform(d),
+    "pipeline": lambda d: make_pipeline(MinMaxScaler(), Ridge()).fit(d, Y).predict(d),
+    "decomposition": lambda d: PCA(2).fit_transform(d),
+    "values": lambda d: MinMaxScaler().fit_transform(d.to_numpy()),
+    "with whole numbers": lambda d: StandardScaler().fit_transform(d.assign(n=range(20))),
+}
+
+
+@pytest.mark.parametrize("f", WITHOUT.values(), ids=WITHOUT)
+def test_the_context_is_named_where_a_table_gets_to_an_estimator_without_it(f):
+    message = (
+        r"inside `with arraytape\.interop\.sklearn\(\):`, which has its derivatives.*test_dataf"
+    )
+    with pytest.raises(TypeError, match=message):
+        xp.grad(lambda d: np.sum(f(d)))(TABLE)

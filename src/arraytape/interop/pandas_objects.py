@@ -11,6 +11,7 @@ the same lines as without arraytape.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from numbers import Number
 from typing import Any
@@ -22,7 +23,9 @@ import arraytape as xp
 
 from .._array.array import Array
 from .._array.views import current
+from .._dataframes import holds_arrays
 from .._record.stack import recorders
+from ._context import is_active
 from ._statements import hooks, original
 
 pandas_original = functools.cache(original)
@@ -32,6 +35,7 @@ LARGEST = "pandas.core.methods.selectn"
 ROWS = "FrameColumnApply._make_ea_row_builder"
 INDEX, TARGET = "pandas.core.indexes.base", "Index._get_engine_target"
 MERGE = "pandas.core.reshape.merge"
+ESTIMATORS = "sklearn.utils._array_api"
 BLOCKS, MANAGERS = "pandas.core.internals.blocks", "pandas.core.internals.managers"
 
 
@@ -168,6 +172,18 @@ def is_mask(key: Any) -> Any:
     if isinstance(key, Array):
         return key.dtype.kind == "b"
     return pandas_original(KEYS, "is_bool_indexer")(key)
+
+
+@hooks(ESTIMATORS, "_asarray_with_order", dispatched=True)
+def values_without_derivative(array: Any, *options: Any, **keywords: Any) -> Any:
+    """Convert a table of Arrays to numbers for scikit-learn, outside of ``interop.sklearn()``.
+
+    pandas would make objects of the elements, at which scikit-learn raises errors that name no table.
+    """
+    if not is_active("sklearn") and holds_arrays(array):
+        with contextlib.suppress(TypeError):  # a column of text: scikit-learn takes objects
+            array = np.asarray(xp.asarray(array))
+    return original(ESTIMATORS, "_asarray_with_order")(array, *options, **keywords)
 
 
 def with_numbers(column: np.ndarray[Any, Any]) -> Any:
