@@ -1,5 +1,9 @@
 """scikit-learn's clusterings, mixtures, decompositions and neighbours in a context of interop."""
 
+import inspect
+import re
+import warnings
+
 import numpy as np
 import pytest
 import sklearn
@@ -15,6 +19,7 @@ from sklearn import (
     kernel_approximation,
     linear_model,
     manifold,
+    metrics,
     mixture,
     naive_bayes,
     neighbors,
@@ -23,9 +28,11 @@ from sklearn import (
     tree,
 )
 from sklearn.base import clone
+from sklearn.utils import all_estimators
 
 import arraytape as xp
 from arraytape import interop
+from arraytape.implicit import NotASolution
 from helpers.estimators import THREE, TWO, TWO_COLUMNS, X, Y
 from helpers.fit_checks import check_fit
 
@@ -414,3 +421,65 @@ def test_numpys_brackets_keep_arrays():
         with pytest.raises(TypeError, match=r"np\.r_ with ranges"):
             facade.r_[x, 1:3]
     np.testing.assert_array_equal(facade.r_[1:3], [1, 2])
+
+
+# The classifiers that need no other estimator.
+CLASSIFIERS = {
+    name: kind
+    for name, kind in all_estimators(type_filter="classifier")
+    if not {"estimator", "estimators"} & {*inspect.signature(kind).parameters}
+}
+REFUSALS = (
+    r"fit: .* Give it NumPy data|fit: a stochastic descent|fit: it approximates its posterior"
+)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_no_classifier_takes_labels_that_a_tape_follows_in_silence(name):
+    def f(labels):
+        CLASSIFIERS[name]().fit(abs(X), labels)
+        return xp.sum(labels)
+
+    refusal = ""
+    with interop.sklearn(), warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        try:
+            xp.grad(f)(TWO.astype(float))
+        except TypeError as error:
+            refusal = str(error)
+        except NotASolution:  # it warned before
+            pass
+    texts = [str(one.message) for one in found if one.category is xp.TapeWarning]
+    assert re.search(REFUSALS, refusal) or any(
+        re.search(r"pass class labels.*test_estimators\.py", text) for text in texts
+    )
+
+
+@pytest.mark.parametrize("name", ["LogisticRegression", "GaussianNB", "KNeighborsClassifier"])
+@pytest.mark.filterwarnings("error")
+def test_labels_that_no_tape_follows_give_no_warning(name):
+    def f(x):
+        labels = xp.asarray(TWO.astype(float))
+        return xp.sum(xp.asarray(CLASSIFIERS[name]().fit(x, labels).predict_proba(PLACE)) ** 2)
+
+    with interop.sklearn():
+        assert xp.grad(f)(X).shape == X.shape
+
+
+@pytest.mark.parametrize("name", ["LogisticRegression", "LinearSVC", "RidgeClassifier"])
+@pytest.mark.parametrize(
+    "score",
+    [
+        lambda m, labels: m.score(PLACE, labels),
+        lambda m, labels: metrics.accuracy_score(labels, m.predict(PLACE)),
+    ],
+    ids=["score", "accuracy"],
+)
+@pytest.mark.filterwarnings("ignore:.*pass class labels")
+def test_predicted_classes_lead_to_chances(name, score):
+    def f(labels):
+        return score(CLASSIFIERS[name]().fit(X, labels), labels)
+
+    message = r"compute a loss of predict_proba or decision_function.*constant in steps"
+    with interop.sklearn(), pytest.raises(TypeError, match=message):
+        xp.grad(f)(TWO.astype(float))

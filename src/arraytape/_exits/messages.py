@@ -208,10 +208,29 @@ def by_interop(package: str, function: str, place: Place, exit_: Exit | LeftReco
                 f"{within}, which has its derivatives, or raises for options of which it has none"
             )
         return f"{within}, which has the derivatives of {without_private_modules(known)} in it"
+    if any(itertools.starmap(returns_labels, zip(modules, inside, strict=True))):
+        return (
+            f"compute a loss of predict_proba or decision_function in place of {name}: class labels "
+            "are constant in steps, so that their derivative is 0 wherever there is one"
+        )
     return (
         f"give {name}, of which arraytape.interop knows no derivative, a gradient with "
         "host_function(f, vjp)"
     )
+
+
+def returns_labels(module: str, place: Place) -> bool:
+    """Return True for a frame of scikit-learn that returns class labels, or compares them.
+
+    Such are ``predict`` and ``score`` of a classifier, and metrics of predicted labels.
+    module : the name of the frame's module.
+    """
+    kind, _, name = place.code.co_qualname.rpartition(".")
+    bases = getattr(getattr(sys.modules.get(module), kind, None), "__mro__", ())
+    of_classifier = "ClassifierMixin" in [base.__name__ for base in bases]
+    arguments = place.code.co_varnames[: place.code.co_argcount]
+    of_labels = module == "sklearn.metrics._classification" and "y_pred" in arguments
+    return (of_labels and name != "log_loss") or (of_classifier and name in ("predict", "score"))
 
 
 def exit_places(exits: Sequence[Exit]) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn, TypeVar, cast
 
@@ -26,11 +27,12 @@ from ..._array.array import Array
 from ..._custom.gradient import call_with_rule
 from ..._dataframes import holds_arrays
 from ..._util import nest
-from ..._util.errors import describe, user_line
+from ..._util.errors import TapeWarning, describe, stacklevel, user_line
 from .._context import has_array
 from .._plain import NumpyData
 from .._slopes import with_slope
 from .._statements import hooks, original
+from .._wanted import is_wanted
 
 Function = Callable[..., Any]
 T = TypeVar("T")
@@ -100,6 +102,8 @@ class Fit:
 
     def labels(self, name: str = "y") -> Any:
         """Return the argument ``name``, such as class labels, as NumPy data without a derivative."""
+        if name not in self.asked:
+            warn_of_labels(self.given[name], self.where)
         self.asked.add(name)
         return np.asarray(detached(self.given[name]))
 
@@ -138,6 +142,21 @@ class Fit:
     def refuse_fit(self, why: str, instead: str = "") -> NoReturn:
         """Raise TypeError; the message says why the fit has no derivative, and what to do instead."""
         raise TypeError(f"{self.where}: {why}. {instead or INSTEAD} [at {user_line()}]")
+
+
+def warn_of_labels(labels: object, where: str) -> None:
+    """Warn that class labels have no derivative, if they are numbers whose derivative may be needed.
+
+    where : the name of the method that takes the labels, for the message.
+    """
+    if isinstance(labels, Array) and labels.dtype.kind in "fc" and is_wanted([labels]):
+        warnings.warn(
+            f"pass class labels that no tape follows, such as y.astype(int): {where} takes "
+            f"{describe(labels)} as names of classes, so that the gradient with respect to them is 0 "
+            f"[at {user_line()}]",
+            TapeWarning,
+            stacklevel=stacklevel(),
+        )
 
 
 # For each attribute whose value the fit chooses from candidates: the parameters that hold the

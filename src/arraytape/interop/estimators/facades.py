@@ -15,6 +15,7 @@ from ..._array.array import Array
 from .._context import has_array, held_by
 from .._plain import plain_data
 from .._statements import hooks, keeps_arrays, original, prepares
+from ._fits import warn_of_labels
 
 for module in (
     "covariance._elliptic_envelope", "covariance._empirical_covariance",
@@ -73,6 +74,18 @@ def plain_labels(arguments: dict[str, Any]) -> None:
     y = arguments.get("y")
     if isinstance(y, Array) and y.dtype.kind in "biu":
         arguments["y"] = plain_data(y)
+
+
+@prepares("sklearn.utils.multiclass", "check_classification_targets")
+@prepares("sklearn.discriminant_analysis", "LinearDiscriminantAnalysis.fit")
+@prepares("sklearn.dummy", "DummyClassifier.fit")
+@prepares("sklearn.naive_bayes", "GaussianNB.fit", "_BaseDiscreteNB.fit")
+def labels_of_classifier(arguments: dict[str, Any]) -> None:
+    """Warn if a tape follows the labels of a classifier whose fit consists of NumPy code.
+
+    arguments : the arguments by name of the fit, or of the check of labels that it calls.
+    """
+    warn_of_labels(arguments["y"], "the fit of a classifier")
 
 
 @hooks("sklearn.utils._param_validation", "_InstancesOf.is_satisfied_by")
