@@ -247,11 +247,68 @@ def test_instances_that_come_and_go_do_not_use_up_the_signatures():
 
 
 def test_many_signatures_end_the_tracing():
-    g = xp.function(lambda x, n: x * n)
-    for n in range(100):
-        assert g(x_of(), n).tolist() == [3.0 * n, 5.0 * n]
+    g = xp.function(lambda x: x * 2.0)
+
+    def call_all():
+        for n in range(100):
+            assert g(xp.ones(n)).tolist() == [2.0] * n
+
+    with pytest.warns(TapeWarning, match="more than 64 signatures") as said:
+        call_all()
+    assert len(said) == 1
     assert g.counts == {"traced": 64, "replayed": 0, "eager": 36}
     assert "more than 64 signatures" in next(iter(g.reasons))
+
+
+CHANGING = {
+    "n": lambda g, x, n: g(x, n),
+    "keyword": lambda g, x, n: g(x, n=n),
+    "float": lambda g, x, n: g(x, float(n)),
+    "NumPy": lambda g, x, n: g(x, np.int64(n)),
+    "slice": lambda g, x, n: g(x, slice(n)),
+    "n['rate'][1]": lambda g, x, n: g(x, {"mode": "a", "rate": [2.0, n]}),
+}
+
+
+def times(x, n):
+    n = n["rate"][1] if isinstance(n, dict) else n
+    return x * (n.stop if isinstance(n, slice) else n)
+
+
+def multiply_all(multiply, numbers):
+    for n in numbers:
+        assert multiply(n).tolist() == [3.0 * n, 5.0 * n]
+
+
+@pytest.mark.parametrize("kind", CHANGING)
+def test_an_argument_with_another_value_in_each_call_is_named_and_not_traced(kind):
+    g, x = xp.function(times), x_of()
+    path = kind if kind.startswith("n[") else "n"
+    with pytest.warns(TapeWarning, match=re.escape(f"xp.asarray({path})")) as said:
+        multiply_all(lambda n: CHANGING[kind](g, x, n), range(100))
+    assert len(said) == 1
+    assert said[0].filename == __file__
+    assert f"{path} had another value in each of 8 calls" in str(said[0].message)
+    assert g.counts == {"traced": 7, "replayed": 0, "eager": 93}
+    assert sum(g.reasons.values()) == 93
+    g(xp.ones(3), 1)  # other signatures are still traced, although 64 values are known
+    g(xp.ones(3), 1)
+    assert g(xp.ones(3), 1).tolist() == [1.0] * 3
+    assert g.counts == {"traced": 9, "replayed": 1, "eager": 93}
+
+
+def test_values_of_an_argument_that_come_back_are_replayed():
+    g = xp.function(times)
+    with pytest.warns(TapeWarning, match="only values that come back are replayed"):
+        multiply_all(lambda n: g(x_of(), n), [*range(20)] * 4)
+    assert g.counts == {"traced": 40, "replayed": 27, "eager": 13}
+
+
+def test_a_strict_function_traces_each_value_of_an_argument():
+    g = xp.function(times, strict=True)
+    with pytest.warns(TapeWarning, match="n had another value in each of 8 calls"):
+        multiply_all(lambda n: g(x_of(), n), [*range(20)] * 3)
+    assert g.counts == {"traced": 40, "replayed": 20, "eager": 0}
 
 
 def test_many_branches_end_the_tracing():

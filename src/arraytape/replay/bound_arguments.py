@@ -185,6 +185,37 @@ def signature_part(value: Any, places: dict[int, int], gone: Callable[[], None])
     return kind, tuple([(name, signature_part(part, places, gone)) for name, part in items])
 
 
+def unequal_values(one: Any, other: Any, path: str) -> list[str]:
+    """Return the paths, such as "options['rate']", at which two arguments have other Python values.
+
+    If the arguments differ in anything else, such as a shape or a key, return an empty path, too.
+    one, other : the entries of the arguments in two signatures, from ``signature_part``.
+    path : the path of the argument.
+    """
+    if one == other:
+        return []
+    if is_value(one) and is_value(other):
+        return [path]
+    if not (is_nesting(one) and is_nesting(other)) or len(one[1]) != len(other[1]):
+        return [""]
+    found = [] if one[0] is other[0] else [""]
+    for (name, part), (other_name, other_part) in zip(one[1], other[1], strict=True):
+        found += (
+            unequal_values(part, other_part, f"{path}[{name!r}]") if name == other_name else [""]
+        )
+    return found
+
+
+def is_value(part: Any) -> bool:
+    """Return True if an entry of a signature, from ``signature_part``, has a Python value."""
+    return type(part) is tuple and len(part) == 2 and type(part[1]) is str
+
+
+def is_nesting(part: Any) -> bool:
+    """Return True if an entry of a signature, from ``signature_part``, is that of a container."""
+    return type(part) is tuple and len(part) == 2 and type(part[1]) is tuple
+
+
 def array_signature(x: Array) -> Any:
     """Return the properties of x on which a program (recorded NumPy calls) depends, as a tuple.
 

@@ -8,6 +8,9 @@ condition on a value that the function read.  Each signature has an ``Entry`` in
                 made.  Two calls with equal guards and different programs make the entry eager.
     plans       A call runs the first plan whose guards hold.  If no plan fits, the call is traced.
     eager       Calls run the function itself.  A warning has reported the reason once.
+
+If one Python argument had another value in each of ``limit`` signatures, the first call with each
+further value runs the function itself.  A value that comes back is traced.
 """
 
 from __future__ import annotations
@@ -30,7 +33,14 @@ from .._util.decision_log import log_decision
 from .._util.errors import TapeWarning, describe, short_repr, stacklevel, user_line
 from .._util.locks import reentrant_lock
 from .._util.options import unwrap_option
-from .bound_arguments import ArgumentBinding, CallArguments, Identity, argument_arrays, signature_of
+from .bound_arguments import (
+    ArgumentBinding,
+    CallArguments,
+    Identity,
+    argument_arrays,
+    signature_of,
+    unequal_values,
+)
 from .call import Call
 from .compare import describe_difference, first_unequal_guard, state_differs
 from .device.split_program import NotOnDevice
@@ -75,10 +85,10 @@ class Entry:
     found : the Python state that traced calls used, and to which no name in the function's code leads.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, eager: str = "") -> None:
         self.pending: list[Call] = []
         self.plans: list[Plan] = []
-        self.eager = ""
+        self.eager = eager
         self.spoiled = ""
         self.misses = 0
         self.found = UnnamedState()
@@ -111,6 +121,7 @@ class Function(Generic[P, R]):
         functools.update_wrapper(self, f)
         self.eager, self.limit, self.strict, self.compile = f, limit, strict, compile
         self.reasons: Counter[str] = Counter()
+        self.warned: set[str] = set()  # the reasons that concern no single signature and were given
         self.traced = self.run_eagerly = 0
         self.name = getattr(f, "__qualname__", type(f).__qualname__)
         self.bindings: dict[Any, ArgumentBinding] = {}
@@ -270,8 +281,6 @@ class Function(Generic[P, R]):
             entry = self.entry_of(given)
         except Exception as error:
             return self.call_eagerly(unreadable(error), given.args, given.keywords)
-        if entry is None:
-            return self.call_eagerly(TOO_MANY, given.args, given.keywords)
         if entry.eager:
             return self.call_eagerly(entry.eager, given.args, given.keywords)
         failed = [why] if why is not None and tried in entry.plans else []
@@ -287,17 +296,64 @@ class Function(Generic[P, R]):
             self.count_reason(failure_text(failed[-1]))
         return self.trace_alone(entry, given)
 
-    def entry_of(self, given: CallArguments) -> Entry | None:
+    def entry_of(self, given: CallArguments) -> Entry:
         """Return the entry (recorded calls and plans) for the layouts and values of these arguments.
 
-        Return None if the function was called with too many different layouts and values.
+        Return a new eager entry, which is not kept, in two cases.  The function was called with too many
+        different layouts and values, or the call has a new value of an argument that always changes.
         """
         enter_device_data()
         key = signature_of(given.binding, given.values, self.object_freed), under_tape(given.values)
         entry = self.entries.get(key)
-        if entry is None and len(self.entries) < SIGNATURES:
+        if entry is not None:
+            return entry
+        argument = self.changing_argument(key)
+        if not argument and len(self.entries) >= SIGNATURES:
+            self.drop_unused_entry()
+        kept = len(self.entries) < SIGNATURES
+        if kept:
             entry = self.entries.setdefault(key, Entry())
+        if argument:
+            why = (
+                f"{argument} had another value in each of {self.limit} calls. Pass an Array instead, "
+                f"such as xp.asarray({argument}); only values that come back are replayed"
+            )
+            self.warn_once(why)
+            if not self.strict:
+                return Entry(eager=why)
+        if entry is None:
+            if not self.strict:
+                self.warn_once(TOO_MANY)
+            return Entry(eager=TOO_MANY)
         return entry
+
+    def changing_argument(self, key: Any) -> str:
+        """Return the path of a Python argument that has another value in each call, or "".
+
+        A call with the signature ``key`` is then the last of ``limit`` or more calls whose signatures
+        differ in this value alone, and none of which has been replayed.
+        """
+        (names, parts, settings), tape = key
+        counts: Counter[str] = Counter()
+        for (signature, other_tape), entry in [*self.entries.items()]:
+            same = (names, settings, tape) == (signature[0], signature[2], other_tape)
+            if not same or entry.plans or entry.eager:
+                continue
+            found: list[str] = []
+            for name, part, other in zip(names, parts, signature[1], strict=True):
+                found += unequal_values(part, other, name)
+            path = found[0] if len(found) == 1 else ""
+            counts[path] += 1
+            if path and counts[path] >= self.limit - 1:
+                return path
+        return ""
+
+    def drop_unused_entry(self) -> None:
+        """Remove the oldest entry whose calls have not been traced, if there is one."""
+        for key, entry in [*self.entries.items()]:
+            if not (entry.misses or entry.plans or entry.eager):
+                self.entries.pop(key, None)
+                return
 
     def try_plans(self, plans: list[Plan], values: Sequence[Any], failed: list[Exception]) -> Any:
         """Return the result of the first plan (generated code) that fits the call; MISFIT if none does.
@@ -483,10 +539,20 @@ class Function(Generic[P, R]):
         ):  # no warning, because a tape records the calls of the function itself
             self.count_reason(why)
             return
-        message = f"function {self.name}: not replayed, {why} [at {user_line()}]"
         if self.strict:
-            raise RuntimeError(message)
+            raise RuntimeError(f"function {self.name}: not replayed, {why} [at {user_line()}]")
+        self.warn(why)
+
+    def warn(self, why: str) -> None:
+        """Issue the warning that calls are not replayed, for the reason ``why``."""
+        message = f"function {self.name}: not replayed, {why} [at {user_line()}]"
         warnings.warn(message, TapeWarning, stacklevel=stacklevel())
+
+    def warn_once(self, why: str) -> None:
+        """Issue the warning ``why``, unless it was issued before or a tape records the call."""
+        if why not in self.warned and not ops_may_be_recorded():
+            self.warned.add(why)
+            self.warn(why)
 
     # --- signatures of objects that no longer exist -----------------------------------------------
     @property
@@ -650,7 +716,8 @@ def function(
         these.  With None, ``function`` returns a decorator.
     limit : int, default: 8
         The maximum number of programs of one signature, and of traced calls that lead to no program.
-        Beyond either, calls of that signature run the function itself.
+        Beyond either, calls of that signature run the function itself.  If a Python argument had as many
+        different values, the first call with each new value does so, too.
     strict : bool, default: False
         Whether a call that cannot be replayed raises RuntimeError, instead of running the function.
     compile : bool | None, default: None
