@@ -5,6 +5,7 @@ import dataclasses
 import functools
 import gc
 import random
+import re
 import threading
 import types
 import warnings
@@ -308,6 +309,60 @@ def test_state_that_is_another_in_each_call_is_named():
     with pytest.warns(TapeWarning, match="config.epoch had another value in each of 8 calls"):
         train()
     assert step.counts == {"traced": 8, "replayed": 0, "eager": 2}
+
+
+DATA = {"x": np.zeros(2)}
+
+
+@pytest.mark.parametrize(
+    ("path", "f", "given"),
+    [
+        ("x", lambda x, w: w * x, lambda data: data),
+        ("x['a'][0]", lambda x, w: w * x["a"][0], lambda data: {"a": [data]}),
+        ("DATA['x']", lambda x, w: w * DATA["x"], lambda data: np.copyto(DATA["x"], data)),
+    ],
+)
+def test_numpy_data_that_is_another_in_each_call_is_named(path, f, given):
+    step = xp.function(f)
+    w = xp.ones(2)
+
+    def train():
+        for epoch in range(10):
+            x = given(np.full(2, float(epoch)))
+            assert step(x, w).tolist() == f(x, w).tolist()
+
+    said = re.escape(
+        f"{path}, a NumPy array, had another value in each of 8 calls. Make it an Array, xp.asa"
+    )
+    with pytest.warns(TapeWarning, match=said):
+        train()
+    assert step.counts["eager"] == 2
+
+
+def test_a_0d_index_that_is_another_in_each_call_leads_to_one_with_an_axis():
+    def select(x, i):
+        return x[0, i]
+
+    def write(x, i):
+        x[0, i] = 7.0
+
+    def call_all(step):
+        for i in range(12):
+            step(xp.ones((2, 12)), xp.asarray(i))
+
+    for f in select, write:
+        with pytest.warns(
+            TapeWarning, match=re.escape("use an index with an axis, as in x[0, i[None]]")
+        ):
+            call_all(xp.function(f))
+    for f in (
+        lambda x, i: select(x, i[None]),
+        lambda x, i: write(x, i[None]),
+        lambda x, i: xp.take(x, i, axis=1),
+    ):
+        step = xp.function(f)
+        call_all(step)
+        assert step.counts == {"traced": 2, "replayed": 10, "eager": 0}
 
 
 @pytest.mark.parametrize(

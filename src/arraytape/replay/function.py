@@ -49,7 +49,7 @@ from .plan_text import MISFIT, NotCommitted
 from .program import GuardFailed
 from .program_plan import DevicePlan, Plan, TraceInfo
 from .reach.ran import UnnamedState
-from .reach.reasons import Apart, Changed, unreadable
+from .reach.reasons import NUMPY, Apart, Changed, unreadable
 from .recorded import followed_here, tape_here
 from .tracing.traced import ACTIVE
 from .tracing.traced_on_device import enter_device_data
@@ -69,6 +69,10 @@ UNDER_SAVED_DATA = "diagnose.saved_data around it packs the data that its tapes 
 RETURN_IT = (
     ". Return it, keep it an Array, or pass it as an argument; to only show or log it, use "
     "arraytape.replay.callback"
+)
+INDEX_BY_ARRAY = (
+    ". To index an Array, use an index with an axis, as in x[0, i[None]], or take(x, i): a 0-d index "
+    "selects a view, whose place is fixed in a program"
 )
 TOO_MANY = f"it was called with more than {SIGNATURES} signatures. Pass what varies as an Array"
 
@@ -614,10 +618,19 @@ def unequal_reads(before: Call, call: Call) -> tuple[str, str]:
     "") if all were equal.  Only then must the recorded NumPy calls be equal.
     """
     state = state_differs(before, call)
+    if NUMPY in state:
+        path = state.partition(NUMPY)[0]
+        return (
+            state,
+            f". Make it an Array, xp.asarray({path}): NumPy arrays are constants of programs",
+        )
     if state:
         return state, ". Make it an Array, or pass it as an argument"
     guard = first_unequal_guard(before, call)
-    return ("", "") if guard is None else (f"{guard.line} gave another value", RETURN_IT)
+    if guard is None:
+        return "", ""
+    advice = INDEX_BY_ARRAY if guard.line.startswith(("index()", "setitem()")) else RETURN_IT
+    return f"{guard.line} gave another value", advice
 
 
 def is_dead(key: Any) -> bool:

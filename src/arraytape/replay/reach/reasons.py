@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+NUMPY = ", a NumPy array,"  # follows the path of a NumPy array in messages
+
 
 class Apart(Exception):
     """The error for a call that cannot be replayed, although other calls of the function may be.

@@ -43,7 +43,7 @@ from .held_in_c import AMBIENT_STATE, MISSING, is_in_c, referents, value_of
 from .mutable_sources import MutableSources, source_state, state_reader
 from .names import MODULES, absolute_module, code_names, words_in
 from .ran import UnnamedState, functions_in, is_user_class
-from .reasons import Apart, changed
+from .reasons import NUMPY, Apart, changed
 from .sameness import BUFFERS, PLAIN, buffer_of, same_data, same_items, same_plain
 
 OP_FILES = ("<arraytape", f"{PACKAGE}_define")  # prefixes of the file names of ops, compiled or not
@@ -378,7 +378,7 @@ class State:
         """Make replays compare an ndarray with a copy; a read-only array needs no copy."""
         mutable = value.flags.writeable or value.base is not None
         known = self.add_global(value.copy(order="K") if mutable else value)
-        self.demand(f"{name} is {known} or same_data({name}, {known})", path)
+        self.demand(f"{name} is {known} or same_data({name}, {known})", path + NUMPY)
         if value.dtype.hasobject:
             objects = value.ravel().tolist()
             self.parts_in_order(f"{name}.ravel().tolist()", path, objects, depth + 1)
