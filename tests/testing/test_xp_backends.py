@@ -389,9 +389,27 @@ def test_called():
     ("mark", "body", "said"),
     [
         ("check_gradients", "pass", "names no function, and the test returns none"),
-        ("check_gradients(of=scaled)", "pass", "called scaled 0 times"),
-        ("check_gradients(of=library.rank)", "library.rank(xp.ones(2))", "called rank 1 times"),
-        ("check_gradients(of=scaled)", "scaled(xp.asarray([1]))", "1 times"),
+        ("check_gradients(of=scaled)", "pass", "call scaled in the test, which called it 0 times"),
+        (
+            "check_gradients(of=library.rank)",
+            "library.rank(xp.ones(2))",
+            "called rank 1 times; a call had Array of float64, and returned Array of int64",
+        ),
+        (
+            "check_gradients(of=scaled)",
+            "scaled(xp.asarray([1]))",
+            "1 times; a call had Array of int64, and returned Array of float64",
+        ),
+        (
+            "check_gradients(of=scaled)",
+            "pytest.raises(TypeError, scaled)",
+            "1 times; each of them raised an exception",
+        ),
+        (
+            "check_gradients(of=scaled)",
+            "scaled(np.asarray([1.0])); scaled(np.asarray([2.0]))",
+            "2 times; a call had ndarray of float64, and returned ndarray of float64",
+        ),
         ('check_gradients("library.scaled")', "pass", "takes functions by of="),
         ("check_gradients(of=scaled, sedes=1)", "pass", "takes no 'sedes'"),
         ('check_gradients(of="library.scald")', "pass", "no function 'library.scald'"),

@@ -41,6 +41,7 @@ class CallKeeper:
     checked after the test.
     limit : how many of the first calls of each function may be kept.
     counts : the number of calls of each function.
+    seen : for each function, the arguments and result of the last call that was not kept, as text.
     in_call : True while a wrapper runs.
     """
 
@@ -51,6 +52,7 @@ class CallKeeper:
         self.module, self.limit = module, limit
         self.counts: dict[Callable[..., Any], int] = dict.fromkeys(self.functions, 0)
         self.kept: list[KeptCall] = []
+        self.seen: dict[Callable[..., Any], str] = {}
         self.replaced: list[tuple[dict[str, Any], str, Any]] = []
         self.in_call = False
 
@@ -98,6 +100,9 @@ class CallKeeper:
                 self.in_call = False
             if kept and any(is_floating_leaf(y) for y in nest.leaves(result)):
                 self.kept.append(kept)
+            elif self.counts[f] <= self.limit:
+                given = kinds_of_leaves([*args, *keywords.values()])
+                self.seen[f] = f"a call had {given}, and returned {kinds_of_leaves(result)}"
             return result
 
         return keep_call
@@ -131,10 +136,20 @@ class CallKeeper:
             check_call(call, options)
         for f in self.functions:
             if not any(call.function is f for call in self.kept):
-                raise AssertionError(
-                    f"check_gradients: the test called {f.__qualname__} {self.counts[f]} times, never "
-                    "from a floating-point array of xp to another one"
-                )
+                raise AssertionError(self.no_kept_call(f))
+
+    def no_kept_call(self, f: Callable[..., Any]) -> str:
+        """Return the message for a function ``f`` of which no call can be checked."""
+        if not self.counts[f]:
+            return (
+                f"check_gradients: call {f.__qualname__} in the test, which called it 0 times, by its "
+                "name in the test's module or in a module of its package"
+            )
+        seen = self.seen.get(f, "each of them raised an exception")
+        return (
+            f"check_gradients: pass a floating-point array of xp to {f.__qualname__}, which must return "
+            f"one, too. The test called {f.__qualname__} {self.counts[f]} times; {seen}"
+        )
 
 
 def function_named(f: Callable[..., Any] | str) -> Callable[..., Any]:
@@ -153,6 +168,15 @@ def function_named(f: Callable[..., Any] | str) -> Callable[..., Any]:
 
 def is_floating_leaf(x: Any) -> bool:
     return isinstance(x, Array) and x.dtype.kind in FLOATING
+
+
+def kinds_of_leaves(value: Any) -> str:
+    """Return the types, of arrays with dtypes, of the leaves of ``value``, as text for a message."""
+    kinds = [
+        f"{type(x).__name__} of {x.dtype}" if hasattr(x, "dtype") else type(x).__name__
+        for x in nest.leaves(value)
+    ]
+    return ", ".join(dict.fromkeys(kinds)) or "no values"
 
 
 def copy_argument(x: Any) -> Any:
