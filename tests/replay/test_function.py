@@ -22,6 +22,7 @@ from arraytape._record import mode_stack
 from arraytape._record.mode_stack import MODES
 from arraytape._storage.storage import MAKING
 from arraytape.replay import call
+from arraytape.replay.function import OTHER_KEYWORDS
 from arraytape.replay.tracing import exported_buffers, frames, lift
 from arraytape.replay.tracing.traced import ACTIVE
 from attack import forks
@@ -97,6 +98,18 @@ def test_wrong_arguments_are_what_python_says():
         module_level()
     with pytest.raises(TypeError, match="unexpected keyword argument 'other'"):
         module_level(x_of(), other=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [*OTHER_KEYWORDS.items(), ("other", "its keywords are limit, strict and compile")],
+)
+def test_keywords_of_other_libraries_lead_to_arraytapes(name, advice):
+    for args in ((), (lambda x: x,)):
+        with pytest.raises(
+            TypeError, match=f"unexpected keyword argument '{name}' .*; {re.escape(advice)}"
+        ):
+            xp.function(*args, **{name: True})
 
 
 def test_a_default_that_is_an_array():

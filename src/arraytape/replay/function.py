@@ -696,6 +696,18 @@ REFUSED: dict[str, Callable[[Any], bool]] = {
     "an asynchronous generator function": inspect.isasyncgenfunction,
 }
 
+# Keywords of tf.function and jax.jit -> advice, for errors.
+OTHER_KEYWORDS = {
+    "jit_compile": "arraytape's name is compile: compile=True makes machine code",
+    "reduce_retracing": "leave it out: each shape has a program of its own",
+    "input_signature": "leave it out: each shape has a program of its own",
+    "autograph": "leave it out: Python's own if and loops work",
+    "static_argnums": "leave it out: Python values are static",
+    "static_argnames": "leave it out: Python values are static",
+    "donate_argnums": "leave it out: writes such as w -= step change the argument itself",
+    "donate_argnames": "leave it out: writes such as w -= step change the argument itself",
+}
+
 
 @overload
 def function(
@@ -707,7 +719,7 @@ def function(
 ) -> Callable[[Callable[P, R]], Function[P, R]]: ...
 def function(
     f: Callable[P, R] | None = None, /, *, limit: int = 8, strict: bool = False,
-    compile: bool | None = None,
+    compile: bool | None = None, **others: Any,
 ) -> Any:  # fmt: skip
     """Replay a function's calls as one straight program of NumPy calls.
 
@@ -772,6 +784,11 @@ def function(
     >>> step.counts
     {'traced': 2, 'replayed': 2, 'eager': 0}
     """
+    for name in others:
+        raise TypeError(
+            f"function() got an unexpected keyword argument {name!r} [at {user_line()}]; "
+            f"{OTHER_KEYWORDS.get(name, 'its keywords are limit, strict and compile')}"
+        )
     limit, strict = unwrap_option(limit), unwrap_option(strict)
     if not isinstance(limit, int) or limit < 2:
         raise ValueError(
@@ -796,3 +813,10 @@ def function(
                 "function that computes, and call it there"
             )
     return Function(f, limit, strict, compile)
+
+
+# ``others``, which catches keywords of other libraries, is hidden from help().
+ACCEPTED = inspect.signature(function)
+vars(function)["__signature__"] = ACCEPTED.replace(
+    parameters=[p for p in ACCEPTED.parameters.values() if p.kind is not p.VAR_KEYWORD]
+)
