@@ -198,6 +198,42 @@ def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(tmp_path, make):
         assert all(same(a, b) for a, b in pairs)
 
 
+@pytest.mark.parametrize("eager", [True, False], ids=["eager", "replayed"])
+def test_a_resumed_run_of_a_replayed_step_has_the_same_bits_by_its_eager_function(tmp_path, eager):
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(12, 30)), rng.normal(size=(12, 30))
+
+    def steps():
+        w, b = Variable(np.linspace(-1.0, 1.0, 30), name="w"), Variable(0.5, name="b")
+
+        @xp.function
+        def step(x, y):
+            with GradientTape() as tape:
+                loss = xp.mean((xp.sum(w * x) + b - y) ** 2)
+            slopes = tape.gradient(loss, [w, b])
+            w.assign_sub(0.01 * slopes[0])
+            b.assign_sub(0.01 * slopes[1])
+
+        def run(first, last):
+            for i in range(first, last):
+                (step.eager if eager else step)(xp.asarray(x[i]), xp.asarray(y[i]))
+
+        return {"w": w, "b": b}, run, step
+
+    whole, run, step = steps()
+    run(0, 12)
+    assert step.counts["replayed"] == (0 if eager else 10)
+    part, run, _ = steps()
+    run(0, 5)
+    checkpoint.save(tmp_path / "a.safetensors", part)
+    resumed, run, _ = steps()
+    checkpoint.load(tmp_path / "a.safetensors", resumed)
+    run(5, 12)
+    for name in whole:
+        assert same(whole[name], resumed[name]) or not eager
+        np.testing.assert_allclose(host(whole[name]), host(resumed[name]), rtol=1e-12)
+
+
 # --- what goes wrong ----------------------------------------------------------------------------
 @pytest.fixture
 def saved(tmp_path):
