@@ -310,6 +310,13 @@ def test_an_argument_with_another_value_in_each_call_is_named_and_not_traced(kin
     assert g.counts == {"traced": 9, "replayed": 1, "eager": 93}
 
 
+def test_two_arguments_with_other_values_in_each_call_are_named():
+    g = xp.function(lambda x, i, rate: x * round(i * rate))
+    with pytest.warns(TapeWarning, match="i and rate had another value in each of 8 calls"):
+        multiply_all(lambda n: g(x_of(), n * n, rate=1 / n), range(1, 33))
+    assert g.counts == {"traced": 7, "replayed": 0, "eager": 25}
+
+
 def test_values_of_an_argument_that_come_back_are_replayed():
     g = xp.function(times)
     with pytest.warns(TapeWarning, match="only values that come back are replayed"):

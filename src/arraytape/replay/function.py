@@ -311,16 +311,17 @@ class Function(Generic[P, R]):
         entry = self.entries.get(key)
         if entry is not None:
             return entry
-        argument = self.changing_argument(key)
-        if not argument and len(self.entries) >= SIGNATURES:
+        changing = self.changing_arguments(key)
+        if not changing and len(self.entries) >= SIGNATURES:
             self.drop_unused_entry()
         kept = len(self.entries) < SIGNATURES
         if kept:
             entry = self.entries.setdefault(key, Entry())
-        if argument:
+        if changing:
             why = (
-                f"{argument} had another value in each of {self.limit} calls. Pass an Array instead, "
-                f"such as xp.asarray({argument}); only values that come back are replayed"
+                f"{' and '.join(changing)} had another value in each of {self.limit} calls. Pass an "
+                f"Array instead, such as xp.asarray({changing[0]}); only values that come back are "
+                "replayed"
             )
             self.warn_once(why)
             if not self.strict:
@@ -331,14 +332,14 @@ class Function(Generic[P, R]):
             return Entry(eager=TOO_MANY)
         return entry
 
-    def changing_argument(self, key: Any) -> str:
-        """Return the path of a Python argument that has another value in each call, or "".
+    def changing_arguments(self, key: Any) -> tuple[str, ...]:
+        """Return the paths of the Python arguments that have other values in each call, or ().
 
         A call with the signature ``key`` is then the last of ``limit`` or more calls whose signatures
-        differ in this value alone, and none of which has been replayed.
+        differ in these values alone, and none of which has been replayed.
         """
         (names, parts, settings), tape = key
-        counts: Counter[str] = Counter()
+        counts: Counter[tuple[str, ...]] = Counter()
         for (signature, other_tape), entry in [*self.entries.items()]:
             same = (names, settings, tape) == (signature[0], signature[2], other_tape)
             if not same or entry.plans or entry.eager:
@@ -346,11 +347,11 @@ class Function(Generic[P, R]):
             found: list[str] = []
             for name, part, other in zip(names, parts, signature[1], strict=True):
                 found += unequal_values(part, other, name)
-            path = found[0] if len(found) == 1 else ""
-            counts[path] += 1
-            if path and counts[path] >= self.limit - 1:
-                return path
-        return ""
+            paths = () if "" in found else tuple(found)
+            counts[paths] += 1
+            if paths and counts[paths] >= self.limit - 1:
+                return paths
+        return ()
 
     def drop_unused_entry(self) -> None:
         """Remove the oldest entry whose calls have not been traced, if there is one."""
