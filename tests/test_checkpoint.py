@@ -492,7 +492,7 @@ def test_a_foreign_file_is_refused(tmp_path, content, says):
 @pytest.mark.parametrize(
     ("module", "says"),
     [
-        (lambda: holder([0.0, 0.0], 0.0), r"has 'values.2' besides.*first call.*build"),
+        (lambda: holder([0.0, 0.0], 0.0), r"has 'values.2' besides.*expect_partial=True"),
         (lambda: holder([0.0, 0.0], 0.0, [0j], 0.0), r"lacks 'values.3'.*Nothing was assigned"),
         (
             lambda: holder([0.0, 0.0, 0.0], 0.0, [0j]),
@@ -626,3 +626,63 @@ def test_a_layer_that_was_not_called_is_named_at_the_save_and_at_the_load(tmp_pa
     checkpoint.save(path, {"m": model})  # without a warning
     with pytest.raises(ValueError, match="call the model before load"):
         checkpoint.load(path, {"m": Partly()})
+
+
+def trained():
+    """A layer and its optimizer after one step."""
+    net, opt = nn.Dense(2, seed=0), xp.optimizers.Adam(0.1)
+    x = xp.ones((1, 3))
+    net(x)
+    opt.minimize(lambda: xp.sum(net(x) ** 2), net.trainable_variables)
+    return net, opt
+
+
+def test_the_weights_of_a_training_are_loaded_alone(tmp_path):
+    path = tmp_path / "training.safetensors"
+    net, opt = trained()
+    checkpoint.save(path, {"net": net, "opt": opt})
+    other = nn.Dense(2, seed=1)
+    with pytest.raises(
+        ValueError, match=r"call the model before load: 'net' made no Variables yet"
+    ):
+        checkpoint.load(path, {"net": other}, expect_partial=True)
+    other(xp.ones((1, 3)))
+    with pytest.raises(ValueError, match=r"besides \(pass expect_partial=True"):
+        checkpoint.load(path, {"net": other})
+    assert [*checkpoint.load(path, {"net": other}, expect_partial=True)] == [
+        "net.kernel", "net.bias",
+    ]  # fmt: skip
+    assert same(other.kernel, net.kernel)
+    assert same(other.bias, net.bias)
+
+
+def test_a_partial_load_leaves_no_optimizer_and_no_variable_without_its_state(tmp_path):
+    path = tmp_path / "training.safetensors"
+    net, opt = trained()
+    checkpoint.save(path, {"net": net, "opt": opt})
+    fresh = xp.optimizers.Adam(0.1)
+    with pytest.raises(ValueError, match=r"'opt' made no Variables yet.*optimizers in build"):
+        checkpoint.load(path, {"net": net, "opt": fresh}, expect_partial=True)
+    with pytest.raises(ValueError, match=r"the file lacks 'scale'"):
+        checkpoint.load(path, {"net": net, "scale": Variable(1.0)}, expect_partial=True)
+    with pytest.raises(ValueError, match=r"'net.bias' is float64\(2,\)"):
+        checkpoint.load(path, {"net": {"bias": Variable([1.0])}}, expect_partial=True)
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (3, r"'epoch' must be.*got int 3; xp\.Variable\(3\) holds a value that is saved"),
+        (xp.ones(2), r"xp\.Variable\(\[\.\.\.\]\) holds"),
+        (np.ones(2), r"xp\.Variable\(\[\.\.\.\]\) holds"),
+    ],
+)
+def test_a_number_in_the_state_leads_to_a_variable(tmp_path, value, says):
+    with pytest.raises(TypeError, match=says):
+        checkpoint.save(tmp_path / "a", {"net": Variable(1.0), "epoch": value})
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"make the folder '.*missing' first") as caught:
+        checkpoint.save(tmp_path / "missing" / "a.safetensors", holder(1.0))
+    assert ".tmp" not in str(caught.value)

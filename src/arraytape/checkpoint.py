@@ -139,7 +139,7 @@ def holds_values(path: Path, values: Mapping[str, Host]) -> bool:
     return all(same_bits(value, written.get(name)) for name, value in values.items())
 
 
-def load(path: PathLike, state: Any = None) -> dict[str, Array]:
+def load(path: PathLike, state: Any = None, *, expect_partial: bool = False) -> dict[str, Array]:
     """Load a checkpoint, and assign its values to the Variables of the same names.
 
     Parameters
@@ -150,11 +150,14 @@ def load(path: PathLike, state: Any = None) -> dict[str, Array]:
         The Variables to assign to.  Their names, shapes and dtypes must be those of the saved state.
         Layers create their Variables on the first call, and optimizers in ``build``; both must have
         happened.  By default nothing is assigned.
+    expect_partial : bool
+        True to leave out Arrays of the file that ``state`` has no Variable for, such as those of an
+        optimizer.  By default they are an error.  Each Variable of ``state`` must be in the file.
 
     Returns
     -------
     dict of str to Array
-        The Arrays in the file, by name.
+        The Arrays by name: those that were assigned, or without ``state`` all Arrays in the file.
 
     Raises
     ------
@@ -181,13 +184,26 @@ def load(path: PathLike, state: Any = None) -> dict[str, Array]:
     ...     names = list(xp.checkpoint.load(path, {"model": second}))
     >>> names, bool(xp.all(first(x) == second(x)))
     (['model.kernel', 'model.bias'], True)
+
+    The weights alone of a file that has an optimizer's state, too:
+
+    >>> adam = xp.optimizers.Adam(0.1)
+    >>> adam.minimize(lambda: xp.sum(first(x) ** 2), first.trainable_variables)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "training.safetensors")
+    ...     xp.checkpoint.save(path, {"model": first, "adam": adam})
+    ...     list(xp.checkpoint.load(path, {"model": second}, expect_partial=True))
+    ['model.kernel', 'model.bias']
     """
     package()
     values = read_arrays_of(as_path("load", path))
     if state is None:
         return {name: xp.asarray(value) for name, value in values.items()}
     variables = variables_of("load", state)
-    check_fit(str(path), values, variables)
+    unbuilt = unbuilt_parts(state)
+    if expect_partial and not unbuilt:
+        values = {name: value for name, value in values.items() if name in variables}
+    check_fit(str(path), values, variables, unbuilt)
     read_arrays = {
         name: xp.asarray(values[name], device=variable.device)
         for name, variable in variables.items()
@@ -198,8 +214,13 @@ def load(path: PathLike, state: Any = None) -> dict[str, Array]:
     return read_arrays
 
 
-def check_fit(path: str, values: Mapping[str, Host], variables: Mapping[str, Variable]) -> None:
-    """Raise ValueError if names, shapes or dtypes in the file differ from those of the Variables."""
+def check_fit(
+    path: str, values: Mapping[str, Host], variables: Mapping[str, Variable], unbuilt: list[str]
+) -> None:
+    """Raise ValueError if names, shapes or dtypes in the file differ from those of the Variables.
+
+    unbuilt : the paths of parts that have not made their Variables.
+    """
     missing = [name for name in variables if name not in values]
     extra = [name for name in values if name not in variables]
     wrong = [
@@ -216,10 +237,13 @@ def check_fit(path: str, values: Mapping[str, Host], variables: Mapping[str, Var
             "its first call)"
         )
     if extra:
-        found.append(
-            f"the file has {quote_names(extra)} besides (call the model before load: layers make their "
-            "Variables on their first call, optimizers in build())"
+        way_out = (
+            f"call the model before load: {quote_names(unbuilt)} made no Variables yet; layers make "
+            "theirs on their first call, optimizers in build()"
+            if unbuilt
+            else "pass expect_partial=True to load the Variables of the given state alone"
         )
+        found.append(f"the file has {quote_names(extra)} besides ({way_out})")
     found += wrong[:5] + ([f"and {len(wrong) - 5} more"] if len(wrong) > 5 else [])
     if found:
         raise ValueError(
@@ -239,20 +263,37 @@ def variables_of(caller: str, state: Any) -> dict[str, Variable]:
         nest.leaves(state)  # raises for a nesting that holds itself
         for name, part, _ in nest.located(state):
             if not isinstance(part, Module | Variable):
+                way_out = ""
+                if isinstance(part, int | float | complex | Array | np.ndarray | np.generic):
+                    short = "[...]" if np.ndim(part) else describe(part).rpartition(" ")[2]
+                    way_out = f"; xp.Variable({short}) holds a value that is saved and loaded"
                 raise TypeError(
-                    f"{caller}: {name!r} must be a Module or a Variable, got {describe(part)} "
+                    f"{caller}: {name!r} must be a Module or a Variable, got {describe(part)}{way_out} "
                     f"[at {user_line()}]"
                 )
     return named(walk(state), caller)
 
 
-def warn_of_unbuilt(state: Any) -> None:
-    """Warn if layers in ``state`` have not made their Variables, which the file then lacks."""
-    unbuilt = [
+def unbuilt_layers(state: Any) -> list[str]:
+    return [
         path
         for path, leaf in walk(state)
         if getattr(leaf, "built", True) is False and getattr(leaf, "_makes_variables", False)
     ]
+
+
+def unbuilt_parts(state: Any) -> list[str]:
+    """Return the paths of layers and optimizers that have not made their Variables."""
+    return unbuilt_layers(state) + [
+        path
+        for path, leaf in walk(state)
+        if getattr(leaf, "slot_names", ()) and not any(leaf.slots.values())
+    ]
+
+
+def warn_of_unbuilt(state: Any) -> None:
+    """Warn if layers in ``state`` have not made their Variables, which the file then lacks."""
+    unbuilt = unbuilt_layers(state)
     if unbuilt:
         warnings.warn(
             f"save: call the model before save: {quote_names(unbuilt)} made no Variables yet, and the "
@@ -357,6 +398,11 @@ def as_path(caller: str, path: PathLike) -> Path:
 def existing(caller: str, path: PathLike) -> Path:
     """Return the path without symbolic links; raise OSError if it exists and is no regular file."""
     found = Path(os.path.realpath(as_path(caller, path)))
+    if not found.parent.exists():
+        raise FileNotFoundError(
+            f"{caller}: make the folder {str(found.parent)!r} first: {str(path)!r} has no folder "
+            f"[at {user_line()}]"
+        )
     with contextlib.suppress(FileNotFoundError):
         mode = found.stat().st_mode  # raises OSError for links in a circle
         if not stat.S_ISREG(mode):
