@@ -4,6 +4,7 @@ A table of calls outside of a context and inside: where the message says to ente
 gradient, and inside no message says to enter.
 """
 
+import contextlib
 import importlib
 import re
 import sys
@@ -62,7 +63,6 @@ CALLS = {  # what is called, and at what
     "solve_ivp": (
         lambda w: integrate.solve_ivp(lambda t, y: -w * y, (0, 1.0), [1.0]).y[0, -1] * 1.0, 3.0),
     "nnls": (lambda x: total(optimize.nnls(np.eye(5), x)[0]), X),
-    "fsolve": (lambda w: total(optimize.fsolve(lambda y, w: y - w, 1.0, (w,))), 3.0),
     "cdist": (lambda x: total(spatial.distance.cdist(x[:, None], x[:, None])), X),
     "KDTree": (lambda x: total(spatial.KDTree(x[:, None]).query([[0.3]])[0]), X),
     "kmeans2": (lambda x: total(cluster.vq.kmeans2(x[:, None], 2, rng=0)[0]), X),
@@ -78,7 +78,7 @@ CALLS = {  # what is called, and at what
 if tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 18):  # which needs no interop for it
     CALLS["simpson"] = lambda x: total(integrate.simpson(x)), X
 REFUSED = {"schur", "griddata", "dblquad", "odeint", "SGDRegressor"}  # with errors of their own
-UNKNOWN = {"kaiser", "UnivariateSpline", "splrep", "nnls", "fsolve", "KDTree", "kmeans2",
+UNKNOWN = {"kaiser", "UnivariateSpline", "splrep", "nnls", "KDTree", "kmeans2",
            "legendre_p"}  # fmt: skip
 IN_PART = {"linkage"}  # of what is called inside of it
 ENTER, GIVE = "inside `with arraytape.interop.", "of which arraytape.interop knows no derivative"
@@ -117,6 +117,27 @@ def test_advice_about_interop_is_true(name):
         ends = [float(f(x + s * h * along)) for s in (1, -1)]
         slope = (ends[0] - ends[1]) / (2 * h)  # of solvers with the tolerances of their own
         np.testing.assert_allclose(np.sum(inside * along), slope, rtol=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("solve", "old", "new"),
+    [
+        (lambda f, w: optimize.fsolve(f, [1.0], (w,)), "fsolve", "root"),
+        (lambda f, w: optimize.leastsq(f, [1.0], (w,))[0], "leastsq", "least_squares"),
+    ],
+)
+def test_solvers_without_a_rule_lead_to_those_that_have_one(solve, old, new):
+    says = (
+        f"all scipy.optimize.{new} in place of scipy.optimize.{old}, inside `with arraytape.interop"
+    )
+    for context in (contextlib.nullcontext(), interop.scipy()):
+        with context, pytest.raises((TypeError, xp.LostGradientError), match=says):
+            xp.grad(lambda w: total(solve(lambda y, w: y**2 - w, w)))(3.0)
+    with interop.scipy():
+        slope = xp.grad(
+            lambda w: total(getattr(optimize, new)(lambda y, w: y**2 - w, [1.0], args=(w,)).x)
+        )(3.0)
+    np.testing.assert_allclose(slope, 0.5 / np.sqrt(3.0), rtol=1e-6)
 
 
 def test_a_gradient_of_ones_own_is_what_the_advice_says():

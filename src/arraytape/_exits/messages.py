@@ -35,6 +35,11 @@ MODULES = {
 }
 # Packages for whose functions interop has rules.
 INTEROP = ("scipy", "sklearn")
+# Functions of SciPy without a rule, and functions with a rule that solve the same problem.
+IN_PLACE = {
+    "scipy.optimize.fsolve": "scipy.optimize.root",
+    "scipy.optimize.leastsq": "scipy.optimize.least_squares",
+}
 # Packages that the INTEROP packages call with arrays.  A conversion in them counts as one of the INTEROP
 # package that called them.
 ARRAYS = ("numpy", "array_api_compat", "array_api_extra")
@@ -212,6 +217,11 @@ def by_interop(package: str, function: str, place: Place, exit_: Exit | LeftReco
         return (
             f"compute a loss of predict_proba or decision_function in place of {name}: class labels "
             "are constant in steps, so that their derivative is 0 wherever there is one"
+        )
+    if (other_name := IN_PLACE.get(without_private_modules(function))) is not None:
+        return (
+            f"call {other_name} in place of {name}, inside `with arraytape.interop.{package}():`, which "
+            "has its derivatives"
         )
     return (
         f"give {name}, of which arraytape.interop knows no derivative, a gradient with "
