@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .._array.array import namespace
 from .._array.exits import LEFT, LeftRecord
 from .._record.plan import Record
@@ -33,6 +35,8 @@ MODULES = {
     "pandas": "take columns by .to_numpy() and compute with Arrays: pandas uses their values alone here",
     "polars": "pass the Array itself on: tables of polars keep its values alone",
 }
+# The conversions by which NumPy writes an Array into an array of its own.
+WRITES = ("float()", "complex()", "int()", "np.asarray()")
 # Packages for whose functions interop has rules.
 INTEROP = ("scipy", "sklearn")
 # Functions of SciPy without a rule, and functions with a rule that solve the same problem.
@@ -153,6 +157,8 @@ def remedy(exit_: Exit | LeftRecord) -> str:
     place = innermost_user_place(exit_.stack)
     if call is not None and (package := call[0].partition(".")[0]) in INTEROP:
         return by_interop(package, *call, exit_)
+    if call is None and (advice := by_written_code(place, exit_.how)):
+        return advice
     if call is not None:
         module = call[0]
     elif place is not None and (name := called_text(place)):
@@ -161,6 +167,34 @@ def remedy(exit_: Exit | LeftRecord) -> str:
         module = ""
     advice = MODULES.get(module.partition(".")[0])
     return advice or "keep the computation in arraytape's own functions"
+
+
+def by_written_code(place: Place | None, how: str) -> str:
+    """Return advice on an Array that NumPy wrote into one of its own arrays; "" for other conversions.
+
+    place : the user's line.  how : the conversion in it, such as "float()".
+    """
+    node = node_at(place) if place is not None and how in WRITES else None
+    if isinstance(node, ast.Assign):  # in some versions of Python, of which the target is known
+        node = node.targets[0]
+    if isinstance(node, ast.Subscript | ast.AugAssign):
+        target = node.target if isinstance(node, ast.AugAssign) else node
+        if isinstance(target, ast.Subscript):
+            name = ast.unparse(target.value)
+            return (
+                f"make {name} an Array, by np.zeros_like(x, shape=...) of an Array x or by "
+                f"{namespace().__name__}.zeros, or stack the results in a list: {name} is an array of "
+                "NumPy's, which keeps values alone"
+            )
+    if isinstance(node, ast.Call) and node.args and place is not None:
+        made = object_named(ast.unparse(node.func), place)
+        listed = isinstance(node.args[0], ast.List | ast.Tuple | ast.ListComp)
+        if made in (np.array, np.asarray, np.asanyarray) and (listed or how == "float()"):
+            return (
+                f"stack the Arrays with {namespace().__name__}.stack([...]): "
+                f"{ast.unparse(node.func)} of a list keeps values alone"
+            )
+    return ""
 
 
 def sentence(text: str) -> str:
