@@ -280,3 +280,35 @@ def test_a_summary_changes_nothing_and_no_tape_sees_it(capsys):
     assert "(6, 8, 8, 4)" in capsys.readouterr().out
     nn.Dense(2).summary()
     assert "dense (Dense)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "layer", [lambda: nn.Dropout(0.5, seed=1), lambda: nn.BatchNormalization()]
+)
+@pytest.mark.parametrize("kind", [lambda v: v, np.asarray], ids=["Array", "NumPy"])
+def test_values_for_state_that_the_call_assigns_to_are_refused(layer, kind):
+    model, x = nn.Sequential([nn.Dense(2, seed=0), layer()]), xp.ones((4, 3))
+    model(x, training=True)
+    variables = model.named_variables()
+    values = {path: kind(v.value()) for path, v in variables.items()}
+    with pytest.raises(TypeError, match=r"leave .* out of .*values"):
+        nn.functional_call(model, values, x, training=True)
+    values = {
+        path: xp.asarray(value) for path, value in values.items() if variables[path].trainable
+    }
+    slopes = xp.grad(lambda v: xp.sum(nn.functional_call(model, v, x, training=True)))(values)
+    assert slopes.keys() == values.keys()
+
+
+def test_a_missing_method_of_a_layer_of_ones_own_keeps_its_error():
+    class Own(xp.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = xp.Variable(1.0)
+            self.other = [1.0]
+
+        def call(self, x):
+            return self.other.assign(x * self.w)
+
+    with pytest.raises(AttributeError, match="'list' object has no attribute 'assign'"):
+        nn.functional_call(Own(), {"w": xp.asarray(2.0)}, xp.asarray(1.0))

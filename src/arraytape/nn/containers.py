@@ -184,7 +184,8 @@ def functional_call(module: Module, values: Mapping[str, Any], *args: Any, **key
     Raises
     ------
     TypeError
-        When ``module`` is no Module, or ``values`` no mapping.
+        When ``module`` is no Module, or ``values`` no mapping.  When the call assigns to a Variable that
+        has a new value.
     ValueError
         When there is no such path, or a value has another shape than its Variable.  When the call reads
         a Variable that has a new value, or a layer has no Variables yet.
@@ -226,7 +227,11 @@ def functional_call(module: Module, values: Mapping[str, Any], *args: Any, **key
         replaced[id(variables[path])] = value
     likeness = copy_with_values(module, replaced, {})
     with entered(RefuseReplaced(replaced, variables)):
-        result = likeness(*args, **keywords)
+        try:
+            result = likeness(*args, **keywords)
+        except Exception as error:
+            refuse_assigned(error, {id(value): path for path, value in values.items()})
+            raise
     kept = {id(variable) for variable in variables.values()}
     new = [
         v
@@ -239,6 +244,24 @@ def functional_call(module: Module, values: Mapping[str, Any], *args: Any, **key
             f"lost: call it once before [at {user_line()}]"
         )
     return result
+
+
+def refuse_assigned(error: BaseException, given: Mapping[int, str]) -> None:
+    """Raise TypeError if ``error`` comes from an assignment to a value that replaces a Variable.
+
+    given : the paths of the Variables by the ``id()`` of the values.
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, AttributeError) and str(cause.name).startswith(("assign", "scatter_")):
+            path = given.get(id(cause.obj))
+            if path is not None:
+                raise TypeError(
+                    f"functional_call: leave {path!r} out of the values: the call assigns to this "
+                    "Variable, and a value has no assign. Give values for trainable Variables alone "
+                    f"[at {user_line()}]"
+                ) from error
+        cause = cause.__cause__
 
 
 class RefuseReplaced(Bystander):
