@@ -30,7 +30,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -38,7 +38,15 @@ import arraytape as xp
 
 from ._array.array import Array
 from ._util import nest
-from ._util.errors import TapeWarning, describe, layout_text, see, stacklevel, user_line
+from ._util.errors import (
+    TapeWarning,
+    describe,
+    layout_text,
+    missing_from,
+    see,
+    stacklevel,
+    user_line,
+)
 from .module import Module, named, walk
 from .variable import AllOrNone, Variable, detached
 
@@ -52,6 +60,10 @@ __all__ = ["load", "save"]
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if not TYPE_CHECKING:  # type checkers would accept every name that __getattr__ could serve
+    __getattr__ = missing_from(__name__, "checkpoint")
 
 
 Host = np.ndarray[Any, np.dtype[Any]]
@@ -265,7 +277,9 @@ def variables_of(caller: str, state: Any) -> dict[str, Variable]:
             if not isinstance(part, Module | Variable):
                 way_out = ""
                 if isinstance(part, int | float | complex | Array | np.ndarray | np.generic):
-                    short = "[...]" if np.ndim(part) else describe(part).rpartition(" ")[2]
+                    short = (
+                        "[...]" if getattr(part, "ndim", 0) else describe(part).rpartition(" ")[2]
+                    )
                     way_out = f"; xp.Variable({short}) holds a value that is saved and loaded"
                 raise TypeError(
                     f"{caller}: {name!r} must be a Module or a Variable, got {describe(part)}{way_out} "
@@ -287,7 +301,7 @@ def unbuilt_parts(state: Any) -> list[str]:
     return unbuilt_layers(state) + [
         path
         for path, leaf in walk(state)
-        if getattr(leaf, "slot_names", ()) and not any(leaf.slots.values())
+        if getattr(leaf, "slot_names", ()) and not any(getattr(leaf, "slots", {}).values())
     ]
 
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,6 +25,27 @@ from .variable import AllOrNone, Variable, detached
 
 if TYPE_CHECKING:
     from ._util.array_types import HasCall, P, R_co
+
+
+def keywords_advised(init: Callable[..., None]) -> Callable[..., None]:
+    """Wrap a constructor so that its error for a keyword of another library says what to use."""
+
+    @functools.wraps(init)
+    def initialize(*args: Any, **keywords: Any) -> None:
+        try:
+            init(*args, **keywords)
+        except TypeError as error:
+            text, key, name = str(error).partition("unexpected keyword argument ")
+            if not key or not name.endswith("'"):  # another error, or one that has advice
+                raise
+            from ._util.other_names import counterpart
+
+            found = counterpart(name.strip("'"), "keywords")
+            if found is None or name.strip("'") not in keywords:
+                raise
+            raise TypeError(f"{text}{key}{name}: {found} [at {user_line()}]") from None
+
+    return initialize
 
 
 class Module:
@@ -118,6 +140,8 @@ class Module:
     def __init_subclass__(cls, **keywords: Any) -> None:
         """Make instances of a class with a method ``call``, as Keras's models have, callable."""
         super().__init_subclass__(**keywords)
+        if "__init__" in vars(cls) and cls.__module__.startswith("arraytape."):
+            cls.__init__ = keywords_advised(cls.__init__)  # type: ignore[method-assign]
         if "call" in vars(cls) and not any("__call__" in vars(base) for base in cls.__mro__):
             cls.__call__ = run_call  # type: ignore[method-assign]
 

@@ -313,6 +313,7 @@ ROWS = {
             ("", "losses(labels, logits)"),
         ),
         "top_k": ("", ALTERNATIVES),
+        "utils": None,
     },
     "Module": {
         **dict.fromkeys(["compile", "add_loss", "losses", "get_config", "stop_training"]),
@@ -339,6 +340,7 @@ ROWS = {
         ),
     },
     "optimizers": {"lr_scheduler": ("", "found hasattr(found, 'ExponentialDecay')")},
+    "checkpoint": {"Checkpoint": None, "CheckpointManager": None},
 }
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import arraytape as xp
-from arraytape import checkpoint, nn, optimizers  # noqa: F401  # so that xp has them
+from arraytape import checkpoint, nn, optimizers  # so that xp has them
 from arraytape._numpy_api import protocols
 from arraytape._util import foreign_names, other_names
 
@@ -25,6 +25,7 @@ THINGS = {
     "nn": nn,
     "Module": nn.Sequential(),
     "optimizers": optimizers,
+    "checkpoint": checkpoint,
 }
 TEXTS = [
     (where, library, name)
@@ -285,3 +286,49 @@ def test_advice_names_what_exists_and_never_another_word(name):
 
 def letters(name):
     return name.lower().replace("_", "")
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "advice"),
+    [
+        (lambda k: optimizers.Adam(**k), "lr", "in place of Keras's lr use learning_rate"),
+        (lambda k: optimizers.SGD(0.1, **k), "decay", "Keras's decay use weight_decay"),
+        (
+            lambda k: optimizers.AdamW(**k),
+            "betas",
+            "in place of PyTorch's betas use beta_1 and beta_2",
+        ),
+        (lambda k: nn.Dense(2, **k), "kernel_regularizer", "a penalty is a term of the loss"),
+        (lambda k: nn.Conv2D(2, 3, **k), "input_shape", "find the shape of their inputs"),
+        (lambda k: nn.Dense(2, **k), "input_dim", "find the shape of their inputs"),
+        (lambda k: nn.BatchNormalization(**k), "eps", "in place of PyTorch's eps use epsilon"),
+    ],
+)
+def test_a_keyword_of_another_librarys_layer_has_advice(make, name, advice):
+    with pytest.raises(TypeError) as caught:
+        make({name: 1})
+    assert f"got an unexpected keyword argument {name!r}: " in str(caught.value)
+    assert advice in str(caught.value)
+    assert str(caught.value).count("unexpected keyword") == 1
+    assert f"[at {__file__}:" in str(caught.value)
+
+
+def test_the_keywords_with_advice_are_not_those_of_dense_or_adam():
+    known = {
+        *inspect.signature(nn.Dense).parameters,
+        *inspect.signature(optimizers.Adam).parameters,
+    }
+    assert {"units", "learning_rate"} <= known  # not hidden
+    assert known.isdisjoint(name for names in other_names.KEYWORDS.values() for name in names)
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'nothing'$"):
+        nn.Dense(2, nothing=1)
+
+
+def test_an_error_of_an_initializer_of_ones_own_stays():
+    class Own(nn.Layer):
+        def __init__(self):
+            super().__init__()
+            (lambda: None)(lr=1)
+
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'lr'$"):
+        Own()

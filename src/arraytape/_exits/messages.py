@@ -157,8 +157,8 @@ def remedy(exit_: Exit | LeftRecord) -> str:
     place = innermost_user_place(exit_.stack)
     if call is not None and (package := call[0].partition(".")[0]) in INTEROP:
         return by_interop(package, *call, exit_)
-    if call is None and (advice := by_written_code(place, exit_.how)):
-        return advice
+    if call is None and (written := by_written_code(place, exit_.how)):
+        return written
     if call is not None:
         module = call[0]
     elif place is not None and (name := called_text(place)):

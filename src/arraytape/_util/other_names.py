@@ -340,6 +340,8 @@ NN: Table = {
         "sparse_categorical_crossentropy": "xp.nn.softmax_cross_entropy(labels, logits)",
         "sparse_softmax_cross_entropy_with_logits": "xp.nn.softmax_cross_entropy(labels, logits)",
         "top_k": TOPK,
+        "utils": f"{UNNEEDED}nn.one_hot makes what to_categorical makes, and the package tqdm shows the "
+        "progress of a loop",
     },
 }
 PAGE = "https://github.com/arraytape/arraytape/blob/main/docs/tutorials/training.md"
@@ -382,6 +384,34 @@ MODULE: Table = {
     },
 }
 OPTIMIZERS: Table = {"PyTorch": {"lr_scheduler": "xp.optimizers.schedules"}}
+CHECKPOINT: Table = {
+    "TensorFlow": {
+        "Checkpoint": f"{UNNEEDED}save and load take a dict of Modules and Variables",
+        "CheckpointManager": f"{UNNEEDED}save replaces a file when the new one is complete; to keep "
+        "several, put the number of the step into the path",
+    }
+}
+PENALTY = f"{UNNEEDED}a penalty is a term of the loss: loss + 0.01 * xp.sum(layer.kernel**2)"
+ON_FIRST_CALL = f"{UNNEEDED}layers find the shape of their inputs when they are first called"
+# Keywords of other libraries' layers and optimizers.
+KEYWORDS: Table = {
+    "Keras": {
+        "activity_regularizer": PENALTY,
+        "batch_input_shape": ON_FIRST_CALL,
+        "bias_regularizer": PENALTY,
+        "decay": "weight_decay, or one of optimizers.schedules as learning_rate",
+        "input_dim": ON_FIRST_CALL,
+        "input_shape": ON_FIRST_CALL,
+        "kernel_regularizer": PENALTY,
+        "lr": "learning_rate",
+    },
+    "PyTorch": {
+        "betas": "beta_1 and beta_2",
+        "eps": "epsilon",
+        "in_features": ON_FIRST_CALL,
+        "out_features": "units",
+    },
+}
 
 TABLES: dict[str, Table] = {
     "namespace": NAMESPACE,
@@ -391,6 +421,7 @@ TABLES: dict[str, Table] = {
     "nn": NN,
     "Module": MODULE,
     "optimizers": OPTIMIZERS,
+    "checkpoint": CHECKPOINT,
 }
 
 
@@ -411,9 +442,10 @@ SHORT = 5  # letters; in a shorter name, one other letter often makes another va
 def counterpart(name: str, where: str = "namespace") -> str | None:
     """Return advice for a name of another library; None if the table has no advice.
 
-    where : the key of a table in TABLES, such as "namespace".
+    where : the key of a table in TABLES, such as "namespace", or "keywords".
     """
-    for library, names in TABLES[where].items():
+    table = KEYWORDS if where == "keywords" else TABLES[where]
+    for library, names in table.items():
         if name in names:
             text = names[name]
             if text.startswith(UNNEEDED):
