@@ -137,3 +137,16 @@ def test_watched_says_which_arrays_a_gradient_is_asked_for():
             return xp.sum(x * 2.0) + xp.sum(y)
 
     assert ready(Second).track_records() == 2  # the sum of y, and that of both
+
+
+@pytest.mark.parametrize("made", [np.ones(7), {"x": np.ones(7)}, None])
+def test_arrays_that_are_no_list_are_refused(made):
+    class One(TapeBenchmarks):
+        def arrays(self):
+            return made
+
+        def loss(self, xp, x):
+            return xp.sum(x * x)
+
+    with pytest.raises(TypeError, match=r"One\.arrays must return a list.*return \[x\].*got "):
+        One().setup()

@@ -172,9 +172,22 @@ class TapeBenchmarks(ABC):
         ----------
         *params : Any
             One choice of the class's ``params``.
+
+        Raises
+        ------
+        TypeError
+            When the method ``arrays`` returns no sequence, but for example one array.
+        ValueError
+            When ``loss`` has no gradient, or other values with NumPy than with arraytape.
         """
         xp: Any = namespace()
-        self._raw = [np.asarray(x) for x in self.arrays(*params)]
+        made = self.arrays(*params)
+        if not isinstance(made, Sequence):
+            raise TypeError(
+                f"{type(self).__name__}.arrays must return a list, the arguments of loss: write "
+                f"return [x] for one array; got {describe(made)}"
+            )
+        self._raw = [np.asarray(x) for x in made]
         self._ours: list[Array] = [xp.asarray(x, copy=True) for x in self._raw]
         chosen = self.watched
         if chosen is None:
