@@ -346,7 +346,8 @@ class Function(Generic[P, R]):
                 continue
             found: list[str] = []
             for name, part, other in zip(names, parts, signature[1], strict=True):
-                found += unequal_values(part, other, name)
+                if part != other:
+                    found += unequal_values(part, other, name)
             paths = () if "" in found else tuple(found)
             counts[paths] += 1
             if paths and counts[paths] >= self.limit - 1:
