@@ -7,13 +7,15 @@ well leave one of several sources unused.
 
 from __future__ import annotations
 
+import inspect
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from .._array.array import IS_VIEW, Array
 from .._record.plan import inputs_of, results_of
-from .._util.errors import TapeWarning, layout_text, see, stacklevel
+from .._util.errors import TapeWarning, layout_text, see, stacklevel, user_frame
 from .arguments import differentiable
 from .none_causes import Request, name_with_layout, swapped_words, why_unconnected
 from .recording import Recording
@@ -64,6 +66,11 @@ def why_not_followed(
             f"of {name_with_layout(x)} only a view is watched: call tape.watch(x) on the whole Array, "
             "before it is used"
         )
+    if name := name_of_former_variable(x):
+        return (
+            f"write {name}.assign_sub(...) or {name}.assign(...): {name} was a Variable, and `{name} = "
+            f"{name} ...` made it {name_with_layout(x)}, which the tape does not watch"
+        )
     alike = (alikes() if alikes else watched_by_layout(recording)).get(layout_text(x))
     if alike is not None:
         return (
@@ -75,6 +82,25 @@ def why_not_followed(
         f"{name_with_layout(x)} is not on the tape: it was neither watched nor computed from watched "
         "Arrays inside the block. Call tape.watch(x) inside the block, before x is used"
     )
+
+
+def name_of_former_variable(x: Array) -> str:
+    """Return the name of x in the user's function, if its source made a Variable of that name, else "".
+
+    A step written as ``w = w - rate * g`` makes an Array, which takes the Variable's name.
+    """
+    frame = user_frame()
+    names = [name for name, value in dict(frame.f_locals).items() if value is x] if frame else []
+    try:
+        source = inspect.getsource(frame) if frame and names else ""
+    except (OSError, TypeError):  # typed into an interpreter
+        return ""
+    for name in names:
+        made = rf"^\s*{name}\s*=[^=\n]*\bVariable\("
+        stepped = rf"^\s*(.*;\s*)?{name}\s*=\s*{name}\s*[-+*/]"
+        if re.search(made, source, re.MULTILINE) and re.search(stepped, source, re.MULTILINE):
+            return name
+    return ""
 
 
 def first_targets(
