@@ -435,8 +435,8 @@ def tests(out: Path, end: float) -> Iterator[str]:
     """
     workers = str(min(14, os.cpu_count() or 1))
     common = [
-        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:benchmark",
-        "-p", "_arraytape_pytest", "-n", workers, "--timeout=120", "-rfE", "--tb=short",
+        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:benchmark", "-p",
+        "no:arraytape", "-p", "_arraytape_pytest", "-n", workers, "--timeout=120", "-rfE", "--tb=short",
     ]  # fmt: skip
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]),
