@@ -168,6 +168,9 @@ def _scipys_values(
     others = exp(where(at_top, -math.inf, masked) - top)
     s = sum_of(others if b is None else b * others, axis=axes, keepdims=True)
     s = where(s == 0, s, s / m)
+    if b is None and a.dtype.kind != "c" and not with_phase:  # no term is negative
+        y = log1p(s) + log(m) + top
+        return where(isfinite(y), y, infinite), None
     phase = sign(s + 1) * sign(m)
     if a.dtype.kind == "c":
         phase = phase * exp(imag(top) * 1j)
