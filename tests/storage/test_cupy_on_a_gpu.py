@@ -9,6 +9,7 @@ import arraytape as xp
 from arraytape import GradientTape
 from arraytape._numpy_api.cupy_ufuncs import op_of_kernel
 from arraytape._numpy_api.protocols import UFUNCS
+from arraytape._storage.cupy_kernels import Fused
 from helpers.gpu_programs import PROGRAMS, added_twice, both, near
 
 
@@ -30,6 +31,33 @@ def test_programs_on_a_gpu_give_what_they_give_on_the_cpu(real, program):
     f, x = PROGRAMS[program], np.random.default_rng(1).uniform(0.3, 2.0, (3, 3))
     for a, b in zip(both(f, x, "cpu"), both(f, x, "cuda:0"), strict=True):
         near(b, np.asarray(a), 1e-8)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float64", "complex64", "complex128", "int32", "int64"]
+)
+@pytest.mark.parametrize("number", [100, 0.999, 2.5 + 0.3j])
+def test_numbers_in_a_fused_kernel_are_computed_in_double_precision(real, dtype, number):
+    def products(x, a):
+        return x * (1 - a), x * (a * a), x > 0
+
+    x = real.asarray([1, 2], dtype)
+    found, expected = Fused(real, products)(x, number), products(x, number)
+    for a, b in zip(found, expected, strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_allclose(a.get(), b.get(), rtol=1e-6 if a.dtype.char in "fF" else 1e-14)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["boxcox", "boxcox1p", "xlogy", "huber"])
+def test_a_number_beside_a_gpus_array_is_exact_in_the_gradient(real, name, dtype):
+    def slope(device):
+        x = xp.asarray([0.377, 0.9], dtype=getattr(xp, dtype), device=device)
+        return np.asarray(xp.grad(lambda x: xp.sum(getattr(xp.special, name)(x, 0.623)))(x))
+
+    found, expected = slope("cuda:0"), slope("cpu")
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, expected, rtol=1e-5 if dtype == "float32" else 1e-12)
 
 
 @pytest.mark.parametrize("dtype", "iqIQfdFD")

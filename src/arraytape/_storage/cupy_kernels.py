@@ -19,6 +19,9 @@ from .._util.decision_log import log_decision
 from .._util.errors import user_line
 
 TYPES = "ABCDEFGHIJKLMNOP"  # CuPy's placeholders for dtypes are single capitals
+NUMBERS = int, float, complex, np.generic
+WIDE: dict[type, type] = {int: np.int64, float: np.float64, complex: np.complex128}
+SINGLE = {np.dtype("f8"): np.dtype("f4"), np.dtype("c16"): np.dtype("c8")}
 MOST_PARTS = len(TYPES)  # arrays that one launch checks for NaN
 
 
@@ -83,18 +86,44 @@ class Fused:
         self.plain = plain
         self.kernel = cupy.fuse(plain)
         self.refused: set[tuple[Any, ...]] = set()
+        self.single = cupy.fuse(in_single_precision(plain))
 
     def __call__(self, *operands: Any) -> Any:
         if self.refused and layouts_of(operands) in self.refused:
             return self.plain(*operands)
+        kernel, given = self.kernel, operands
+        if any(isinstance(x, NUMBERS) for x in operands):
+            # CuPy 14 computes with the operands 0.3 and 2 in float16 and int8 until they meet an array,
+            # and CuPy 13 gives the results their dtype.  So numbers are in double precision here.
+            dtypes = {x.dtype for x in operands if not isinstance(x, NUMBERS)} - {np.dtype(bool)}
+            if dtypes <= set(SINGLE.values()):
+                kernel = self.single
+            elif not dtypes <= set(SINGLE):
+                return self.plain(*operands)
+            given = tuple([WIDE[type(x)](x) if type(x) in WIDE else x for x in operands])
         try:
-            return self.kernel(*operands)
+            return kernel(*given)
         except Exception as error:  # CuPy raises errors of many types if it cannot fuse
             found = self.plain(*operands)
             self.refused.add(layouts_of(operands))
             name = getattr(self.plain, "__name__", "a function")
             log_decision("CuPy cannot fuse %s, which runs op by op: %r", name, error)
             return found
+
+
+def in_single_precision(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function with results of float64 and complex128 cast to float32 and complex64."""
+
+    def cast(x: Any) -> Any:
+        to = SINGLE.get(np.dtype(x.dtype)) if hasattr(x, "dtype") else None
+        return x if to is None else x.astype(to)
+
+    def cast_results(*operands: Any) -> Any:
+        found = function(*operands)
+        return tuple(map(cast, found)) if isinstance(found, tuple) else cast(found)
+
+    cast_results.__name__ = getattr(function, "__name__", "cast_results")
+    return cast_results
 
 
 def layouts_of(operands: Sequence[Any]) -> tuple[Any, ...]:
