@@ -80,6 +80,7 @@ class Fused:
 
     plain : the Python function, which is called where CuPy cannot fuse it, as for code that reads a
     shape.  refused : the types or dtypes of all operands with which CuPy could not fuse it.
+    single : the kernel with results in single precision, for numbers beside arrays of that precision.
     """
 
     def __init__(self, cupy: ModuleType, plain: Callable[..., Any]) -> None:
@@ -96,9 +97,9 @@ class Fused:
             # CuPy 14 computes with the operands 0.3 and 2 in float16 and int8 until they meet an array,
             # and CuPy 13 gives the results their dtype.  So numbers are in double precision here.
             dtypes = {x.dtype for x in operands if not isinstance(x, NUMBERS)} - {np.dtype(bool)}
-            if dtypes <= set(SINGLE.values()):
+            if set() < dtypes <= set(SINGLE.values()):
                 kernel = self.single
-            elif not dtypes <= set(SINGLE):
+            elif not set() < dtypes <= set(SINGLE):
                 return self.plain(*operands)
             given = tuple([WIDE[type(x)](x) if type(x) in WIDE else x for x in operands])
         try:
