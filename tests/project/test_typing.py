@@ -1,4 +1,4 @@
-"""What type checkers make of users' programs: nothing in right ones, each mistake in a wrong one.
+"""Type checkers on users' programs: they accept right ones, and find each mistake in a wrong one.
 
 The programs are those of five kinds of users, and one that uses the whole namespace.  ``assert_type`` in
 them says what an editor shows.

@@ -202,7 +202,7 @@ def rename(folder, commits, date=1000):
 
 
 def test_commits_of_one_second_are_in_the_order_of_their_history(tmp_path, git):
-    """By date and hash the newest would be the first, and its regression an improvement."""
+    """Order commits of one second by their parents: by hash, a regression would look better."""
     commits = commits_of_one_second(git, 3)
     assert commits == sorted(commits, reverse=True)
     save(tmp_path, [row(), row(), row(op=(3.0, 3.0))])

@@ -92,7 +92,7 @@ class Fused:
     def __call__(self, *operands: Any) -> Any:
         if self.refused and layouts_of(operands) in self.refused:
             return self.plain(*operands)
-        kernel, given = self.kernel, operands
+        kernel, wide = self.kernel, False
         if any(isinstance(x, NUMBERS) for x in operands):
             # CuPy 14 computes with the operands 0.3 and 2 in float16 and int8 until they meet an array,
             # and CuPy 13 gives the results their dtype.  So numbers are in double precision here.
@@ -101,9 +101,11 @@ class Fused:
                 kernel = self.single
             elif not set() < dtypes <= set(SINGLE):
                 return self.plain(*operands)
-            given = tuple([WIDE[type(x)](x) if type(x) in WIDE else x for x in operands])
+            wide = True
         try:
-            return kernel(*given)
+            if wide:  # raises OverflowError for an int of more than 64 bits, which runs op by op
+                return kernel(*[WIDE[type(x)](x) if type(x) in WIDE else x for x in operands])
+            return kernel(*operands)
         except Exception as error:  # CuPy raises errors of many types if it cannot fuse
             found = self.plain(*operands)
             self.refused.add(layouts_of(operands))
