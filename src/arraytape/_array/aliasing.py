@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 # --- records ------------------------------------------------------------------------------------------
 class ViewRecord(NamedTuple):
-    """The items of a tape's VIEW record by name: a view such as ``x[1:]`` was read."""
+    """A tape's VIEW record as a named tuple: a view such as ``x[1:]`` was read."""
 
     plan: int
     view: int
@@ -69,7 +69,7 @@ class ViewRecord(NamedTuple):
 
 
 class PutRecord(NamedTuple):
-    """The items of a tape's PUT record by name: the write ``x[key] = value``."""
+    """A tape's PUT record as a named tuple: the write ``x[key] = value``."""
 
     plan: int
     new: int
@@ -85,7 +85,7 @@ class PutRecord(NamedTuple):
 
 
 class AddRecord(NamedTuple):
-    """The items of a tape's ADD record by name: the write ``x += value``, or ``x -= value``."""
+    """A tape's ADD record as a named tuple: the write ``x += value``, or ``x -= value``."""
 
     plan: int
     new: int
@@ -132,8 +132,7 @@ class ViewsRead:
     def views_overlapping(self, root: int, path: Path, shape: tuple[int, ...]) -> dict[int, Path]:
         """Return the recorded views of an Array that may overlap the part of it at ``path``.
 
-        The result is a dict from the value ids of the views to their paths (steps such as indexing from
-        the Array's data to the view's).
+        The result is a dict from the value ids of the views to their paths.
 
         root : the value id of the Array.  shape : the Array's shape.
         """
@@ -149,9 +148,7 @@ def position_along_first_axis(path: Path, shape: tuple[int, ...]) -> int | None:
     """Return i if ``path`` leads from an Array x to a part of the row ``x[i]``, otherwise None.
 
     Views are grouped by i, to find quickly those that overlap a row.  The result is None, too, if the
-    first step does not index the first axis with an integer or a slice.
-
-    path : the steps, such as indexing, from the data of x to a view's data.  shape : the shape of x.
+    first step does not index the first axis with an integer or a slice.  shape : the shape of x.
     """
     kind, key = path[0] if path else ("", None)
     part = key[0] if type(key) is tuple and key else key
@@ -179,8 +176,6 @@ def pull_view(at: Cotangents, record: Record) -> None:
 
     The root is the Array that owns the data.  A backward pass calls this rule for a VIEW record: the
     read of a view such as ``x[1:]``.
-
-    at : the cotangents of the pass, by value id.
     """
     _, view, root, shape, path = record
     g = at.take_cotangent(view)
@@ -208,9 +203,9 @@ def pull_put(at: Cotangents, record: Record) -> None:
     """Pass on the cotangent of the value that an Array has after the write ``x[key] = value``.
 
     ``value`` gets the cotangent at the elements that were set.  The Array's old value gets the cotangent
-    at all other elements, and 0 at those that were set.  A backward pass calls this rule.
+    at all other elements, and 0 at those that were set.
 
-    at : the cotangents of the pass, by value id.  record : a PUT record, which describes the write.
+    record : a PUT record, which describes the write.
     """
     _, new, old, value, path, key, shape, dtype, lost, _, _ = record
     data, buffer = at.data, at.take_owned(new)
@@ -236,10 +231,10 @@ def pull_put(at: Cotangents, record: Record) -> None:
 def pull_add(at: Cotangents, record: Record) -> None:
     """Pass on the cotangent of the value that an Array has after the write ``x += value``.
 
-    The Array's old value gets this cotangent unchanged.  ``value`` gets the elements of it that x
-    shows, negated for ``x -= value``.  A backward pass calls this rule.
+    The Array's old value gets this cotangent unchanged.  ``value`` gets the elements of it that x shows,
+    negated for ``x -= value``.
 
-    at : the cotangents of the pass, by value id.  record : an ADD record, which describes the write.
+    record : an ADD record, which describes the write.
     """
     _, new, old, value, path, sign, shape, dtype, _, _ = record
     data, buffer = at.data, at.take_owned(new)
@@ -254,14 +249,11 @@ def pull_add(at: Cotangents, record: Record) -> None:
 
 
 def pull_watch(at: Cotangents, record: Record) -> None:
-    """Add a cotangent to that of an Array that was watched after the tape had recorded its root.
+    """Give ``watched``, a part of x such as ``x[1:]``, its part of the cotangent of x or of a view of x.
 
-    An example is ``tape.watch(x[1:])`` after ops on x.  The record names ``seen``: the root (here x), or
-    a view of it, that shares elements with the watched Array.  A backward pass goes from the last record
-    to the first.  So at this record, the cotangent of ``seen`` has terms only from ops after the watch.
-    ``seen`` keeps its cotangent for earlier records.
-
-    at : the cotangents of the pass, by value id.
+    ``tape.watch(x[1:])`` made the record, after ops on x.  ``seen`` is the id of x or the view.  A
+    backward pass reads the last record first, so the cotangent of ``seen`` by now has only terms of ops
+    after the watch.  ``seen`` keeps it for earlier records.
     """
     _, seen, watched, shape, path_to_seen, path = record
     g = at.peek(seen)
@@ -297,8 +289,6 @@ def pull_view_in_place(at: Cotangents, record: Record) -> None:
     """Add the cotangent of a view to that of its root, the Array that owns the data.
 
     This is ``pull_view``, but faster for a view by one index or one permutation of axes.
-
-    at : the cotangents of a backward pass, by value id.  record : the VIEW record of the view.
     """
     _, view, root, shape, path = record
     g = at.cotangents.get(view)
@@ -330,9 +320,6 @@ def pull_put_in_place(at: Cotangents, record: Record) -> None:
     This is ``pull_put``, but faster if ``x[key]`` is a view in NumPy.  The elements of the cotangent
     that were set are copied, as the cotangent of ``value``.  Then they are set to 0 in place, which
     turns the buffer into the cotangent of the Array's old value without a copy.
-
-    at : the cotangents of a backward pass, by value id.  record : a PUT record, which describes the
-    write.
     """
     _, new, old, value, path, key, shape, dtype, _, _, _ = record
     buffer = at.take_owned_sum(new)
@@ -358,9 +345,6 @@ def pull_add_in_place(at: Cotangents, record: Record) -> None:
     """Pass on the cotangent of the value that an Array has after the write ``x += value``.
 
     This is ``pull_add``, but hands the cotangent's buffer on to the old value without a copy.
-
-    at : the cotangents of a backward pass, by value id.  record : an ADD record, which describes the
-    write.
     """
     _, new, old, value, path, sign, shape, dtype, _, _ = record
     if not path:

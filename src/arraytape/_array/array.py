@@ -464,10 +464,7 @@ class Picked(View):
 
     @property
     def src(self) -> Any:
-        """Return None, so that each read of the view copies its elements from the root again.
-
-        For other views, ``src`` is the data of the root, the Array whose data the view shows.
-        """
+        """Return None, so that each read of the view copies its elements from the root again."""
         return None
 
     @src.setter

@@ -32,12 +32,12 @@ LEAST = 30  # with a smaller budget, no ops are noted for a new tape
 
 
 class Cut(NamedTuple):
-    """A note on an op that no tape recorded, so that a warning "the gradient is None" can name its line.
+    """A note on an op that no tape recorded.  The warning "the gradient is None" names its line.
 
     time : a new value id, drawn when the op ran.  Ids grow, so that they show the order of events.
     name : the name of the op.
-    value_ids : the ids of the values from which the result was computed without a record: of the op's
-    operands, and of the operands of noted ops before it.  () if the Cut is kept in an operand.
+    value_ids : the ids of the op's operands, and of the operands of noted ops from which these came; ()
+    for the note that an operand without an id gets.
     code, instruction : the code object and the bytecode index of the user's line; None and 0 if unknown.
     """
 
@@ -59,11 +59,10 @@ budget = [float(FIRST), monotonic()]
 
 
 def may_note() -> bool:
-    """Return True if the process may note the lines of further ops that no tape recorded.
+    """Return True if the budget allows to note further ops that no tape recorded.
 
-    Warnings about gradients of None need the notes.  Each costs several times the op's time, so there
-    is a budget, which has to be LEAST ops or more.  First add RATE ops to it for each second since the
-    last update.
+    To note an op, for a warning about a gradient of None, takes several times as long as the op.  So the
+    process has a budget of ops, which grows with time.  Notes begin again at LEAST ops.
     """
     now = monotonic()
     budget[:] = min(FIRST, budget[0] + RATE * (now - budget[1])), now
@@ -87,7 +86,7 @@ def note_cut(
 ) -> None:
     """Note an op that no tape recorded, so that a warning "the gradient is None" can name its line.
 
-    The attribute ``_cut`` of its results gets the note, and that of its operands without value ids.
+    Operands without a value id get the note as their ``_cut``, and results if an operand has an id.
 
     name : the name of the op.  operands : its arguments, of which only Arrays count.
     value_ids : the numbers by which tapes know the operands' values; 0 for a value without a number.

@@ -56,7 +56,7 @@ def leave_tapes(x: Array, how: str) -> Any:
 
     Tapes that follow x record the conversion, for messages about gradients of None.
 
-    how : the conversion, such as "float()", for messages.
+    how : the conversion, such as "float()".
     """
     value_id, data = current(x)
     if value_id:
@@ -76,8 +76,6 @@ def record_exit(
 ) -> None:
     """Record that a value was converted to data that no tape can follow, at the user's current line.
 
-    A message about a gradient of None names the line.
-
     recorders : the tapes and accumulators that follow the value.  value_id : the number by which they
     know the value.  how : the conversion, such as "float()", for messages.
     data : the converted data, or None if it is not known.
@@ -89,12 +87,12 @@ def record_exit(
 def record_exit_at(
     recorders: Sequence[Recorder], value_id: int, how: str, stack: Stack, data: Callable[[], Any]
 ) -> None:
-    """Record that a value was converted to data that no tape can follow, at a given source location.
+    """Record that a value was converted to data that no tape can follow, at the location ``stack``.
 
-    If a user's function, such as that of ``vmap``, makes such a conversion, outer tapes get it so.
+    So outer tapes get the conversions in a function that ran with a tape of its own, as under ``vmap``.
 
     recorders : the tapes and accumulators that follow the value.  value_id : the number by which they
-    know the value.  how : the conversion, such as "float()", for messages.  stack : the location.
+    know the value.  how : the conversion, such as "float()", for messages.
     data : a function that returns the converted data, or None if the data was freed or is not known.
     """
     for recorder in recorders:
@@ -112,12 +110,10 @@ def weak_reference(data: RawArray | None) -> Callable[[], Any]:
 
 
 class LeftRecord(NamedTuple):
-    """The items of a tape's LEFT record by name: a value was converted to data that no tape follows."""
+    """A tape's LEFT record as a named tuple: a value was converted to data that no tape follows."""
 
     plan: int  # always LEFT.number
-    exit: (
-        int  # the id of this exit, at the position where other records have the id of their result
-    )
+    exit: int  # an id of the conversion itself, in the place of the id of a result
     value: int  # the id of the converted value
     how: str  # such as "float()"
     stack: Stack

@@ -54,7 +54,7 @@ class Export:
         return array
 
     def freeze(self) -> None:
-        """Make the ndarray that NumPy code got read-only.  Existing views of it stay writeable."""
+        """Make the exported ndarray read-only.  Existing views of it stay writeable."""
         array = self.handed_out()
         if array is not None:
             array.flags.writeable = False
@@ -74,9 +74,9 @@ class Exports:
         self.last: Any = lambda: None
 
     def remember_copy(self, data: np.ndarray[Any, Any]) -> Any:
-        """Return ``data``, a copy of the Array's data for a record of a tape.
+        """Remember ``data``, a copy of the Array's data for a record of a tape, and return it.
 
-        Later records share this copy, as long as one holds it.
+        Later records share this copy, as long as one record holds it.
         """
         self.last = ref(data)
         return data
@@ -106,19 +106,16 @@ def same_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
 
 
 def is_shared(root: Array) -> bool:
-    """Return True if code outside of arraytape, such as NumPy code, shares the memory of an Array.
-
-    root : the Array, which is no view.
-    """
+    """Return True if code outside of arraytape shares the memory of ``root``, which is no view."""
     state = root._state
     return bool(state & PINNED or (state & EXPORTED and root._exports.live))
 
 
 def is_unwritten(root: Array, data: RawArray) -> bool:
-    """Return True if nobody has written to an Array since a record of a tape kept its data.
+    """Return True if nobody has written to ``root`` since a record of a tape kept ``data`` of it.
 
-    root : the Array, which is no view.  data : what the record keeps.  That is the Array's own data, or
-    a copy while NumPy code shares the Array's data.
+    root : an Array that is no view.  data : the Array's own data, or the copy that the record keeps
+    while NumPy code shares the Array's data.
     """
     if root._data is data:
         return True
@@ -126,12 +123,10 @@ def is_unwritten(root: Array, data: RawArray) -> bool:
 
 
 def released(root: Array) -> None:
-    """Clear the state bit EXPORTED (ndarrays show the memory) of an Array: the last of them was freed.
+    """Clear the state bit EXPORTED of an Array, because the last ndarray on its memory was freed.
 
-    While they lived, records of tapes kept a copy of the data, since NumPy code could write to it.  If
-    nobody has done so, the Array takes over this copy, and its own memory is freed.
-
-    root : the Array, which is no view.
+    While ndarrays lived, records of tapes kept a copy of the data, since NumPy code could write to it.
+    If nobody has done so, the Array takes over this copy, and its own memory is freed.
     """
     kept = root._exports.kept_copy(root._data)
     if kept is not None:

@@ -21,13 +21,13 @@ Axis = tuple[int, range] | None
 
 
 class Box:
-    """The part of an array x that a series of indexing keys and permutations of axes selects.
+    """The part of an array x to which steps of indexing and permuting axes lead, such as ``x[1:].T[2]``.
 
-    The many steps from x to ``x[1:].T[2]``, say, are so joined into few.  No data is needed.
+    It takes up the steps one by one, without data, and returns a path of three steps at most.
 
     shape : the shape of the array.
     axes : list of an ``Axis`` for each axis of the part, in order.
-    fixed : dict from an axis of the array that the part lacks to the selected index, as in ``x[:, 3]``.
+    fixed : dict from the axes that integers removed to the integers: {1: 3} for ``x[:, 3]``.
     """
 
     def __init__(self, shape: tuple[int, ...]) -> None:
@@ -36,7 +36,7 @@ class Box:
         self.fixed: dict[int, int] = {}
 
     def narrow_to(self, key: Index) -> bool:
-        """Make the Box, which selects a part of an array, select ``part[key]``.
+        """Select ``part[key]`` in place of ``part``, the part of the array that is selected now.
 
         Return True, or False if a Box cannot express the result; then nothing changes.
         """

@@ -56,12 +56,11 @@ class RawWriter(Protocol):
 
 
 class ContributionWriter(RawWriter, Protocol):
-    """The type of a writer to raw data that also prepares terms of a cotangent ("contributions").
+    """The type of ``RawData``, with which a backward pass writes to raw data, and sums and casts it.
 
-    It is the ``RawData`` of a backward pass.
-    ``fit_contribution`` sums and casts a contribution to the shape and dtype of the op's input.
-    ``widen_buffer`` gives a buffer the dtype and the hidden axes (one for each enclosing vmap) that it
-    needs for adding ``g`` to it.
+    ``fit_contribution`` sums and casts a contribution (a term of a cotangent) to the shape and dtype of
+    the op's input.  ``widen_buffer`` gives a buffer the dtype and the hidden axes (one for each
+    enclosing vmap) that it needs for adding ``g`` to it.
     """
 
     def fit_contribution(
@@ -97,8 +96,6 @@ class Cotangents(Protocol):
 def take_step(data: RawArray, kind: str, argument: Any, xp: Namespace) -> Any:
     """Return the part of ``data`` to which one step leads: a view if the layout allows one.
 
-    The steps of a path lead from an Array's data to the data of a view.
-
     kind, argument : the step, such as "getitem" and a key, or "permute" and the order of axes.
     """
     if kind is GETITEM:
@@ -120,10 +117,7 @@ def take_step(data: RawArray, kind: str, argument: Any, xp: Namespace) -> Any:
 
 
 def walk_path(data: RawArray, path: Path, xp: Any) -> Any:
-    """Return the part of ``data`` to which ``path`` leads: a view where the layout allows one.
-
-    path : steps such as ("getitem", key) or ("permute", axes), from an Array's data to a view's.
-    """
+    """Return ``data`` after the steps of ``path``, such as ("getitem", key): a view where possible."""
     for kind, argument in path:
         data = data[argument] if kind is GETITEM else take_step(data, kind, argument, xp)
         if kind is PICK and type(data) is Batched:
@@ -164,11 +158,8 @@ def sum_to(g: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
 def add_through(buffer: RawArray, path: Path, g: RawArray, at: ContributionWriter) -> Any:
     """Add ``g`` to the part of ``buffer`` to which ``path`` leads; return the buffer or a changed copy.
 
-    So the cotangent g of a view is added to that of the Array which owns the data.  If a step of the
-    path copies data, the sum is written from the copy back to the copied data.
-
-    path : steps such as ("getitem", key), from the Array's data to the view's.
-    at : the object that can write to the data.
+    So the cotangent g of a view is added to that of the Array which owns the data.  If a step copies
+    elements of the buffer, g is added to the copy, and the elements of the buffer are then set to it.
     """
     trail = []  # for each step, the data before the step
     for kind, argument in path:
@@ -199,7 +190,6 @@ def add_windows(whole: RawArray, argument: tuple[int, int], g: RawArray, at: Raw
     cotangent of an Array gets that of its windows.
 
     argument : the axis of the windows, counted from the end, and their length.
-    at : the object that can write to ``whole``.
     """
     axis, length = argument
     count = g.shape[axis - 1]
@@ -214,11 +204,8 @@ def write_through(
 ) -> Any:
     """Do ``part[key] = value`` for the part of ``buffer`` to which ``path`` leads.
 
-    Return the buffer, or a changed copy if it cannot be written to.  If a step of the path copies data,
-    the changed copy is written back to the copied data.
-
-    path : steps such as ("getitem", key), from an Array's data to a view's.
-    at : the object that can write to the data.
+    Return the buffer, or a changed copy if it cannot be written to.  If a step copies elements of the
+    buffer, the copy is written to, and the elements of the buffer are then set to it.
     """
     trail = []  # for each step, the data before the step
     for last in path:
@@ -233,8 +220,8 @@ def write_through(
 def write_back(buffer: Any, last: tuple[str, Any], part: RawArray, at: RawWriter) -> Any:
     """Return ``buffer``, or a copy of it, that contains the changed ``part``.
 
-    part : a copy of elements of the buffer, changed since.  last : the step that made the copy from the
-    buffer, a pair (kind, argument) such as ("getitem", key).  at : the object that can write to data.
+    part : the elements to which the step ``last`` led, such as ("getitem", key), with changes since: a
+    view of the buffer, or a copy.
     """
     kind, argument = last
     if type(buffer) is ndarray or at.in_place(buffer):
@@ -257,17 +244,16 @@ def write_back(buffer: Any, last: tuple[str, Any], part: RawArray, at: RawWriter
 
 
 def diagonal_key(part: RawArray, offset: int, xp: Namespace) -> tuple[Any, ...]:
-    """Return the indexing key that selects ``part``, the diagonals with this offset of some matrices."""
+    """Return the key of the diagonals of some matrices x: ``x[key]`` has the shape of ``part``."""
     places = xp.arange(part.shape[-1], device=part.device)
     return (..., places - min(offset, 0), places + max(offset, 0))
 
 
 def dtype_at_root(path: Path, dtype: np.dtype[Any]) -> Any:
-    """Return the dtype of an Array's cotangent or tangent, given the ``dtype`` of that of its view.
+    """Return the dtype of an Array's cotangent, given the ``dtype`` of the cotangent of its view.
 
-    The result is a complex dtype if the view is one of the real or imaginary part.
-
-    path : steps such as ("getitem", key), from the Array's data to the view's.
+    The result is a complex dtype if ``path`` leads to the real or imaginary part.  Tangents have the
+    same dtypes.
     """
     parts = any(kind is REAL or kind is IMAG for kind, _ in path)
     return np.result_type(dtype, np.complex64) if parts else dtype
@@ -281,10 +267,8 @@ def inverse_permutation(permutation: tuple[int, ...]) -> tuple[int, ...]:
 def undo_path(g: RawArray, path: Path, shape: tuple[int, ...], at: RawWriter) -> Any:
     """Return the cotangent of an Array x, given the cotangent g of a view with all elements of x.
 
-    Each step of ``path`` is inverted.  That is faster than adding g to a buffer of zeros.
-
-    path : the steps from x to the view, such as ("permute", axes), of kinds that keep all elements.
-    shape : the shape of x.  at : the object that can write to data.
+    Each step of ``path``, from x to the view, is inverted.  That is faster than adding g to a buffer of
+    zeros.  shape : the shape of x.
     """
     path = tuple([last for last in path if last[0] is not READ_ONLY])
     shapes = [shape]

@@ -74,10 +74,7 @@ def unfinished(x: Array | None, written_id: int) -> None:
 
 
 def set_value_fields(x: Array, data: RawArray, value_id: int, state: int) -> None:
-    """Give x other data, another value id and other state bits: all three, or none if interrupted.
-
-    value_id : the number by which tapes know the value.  state : bits that say who shares the memory.
-    """
+    """Give x other data, another value id and other state bits: all three, or none if interrupted."""
     before = x._data, x._value_id, x._state
     try:
         x._data, x._value_id, x._state = data, value_id, state

@@ -161,7 +161,7 @@ def recorded_copy(x: Array, data: RawArray) -> Array:
 
 
 def make_view(x: Array, part: RawArray, path: Path, data: RawArray) -> Array:
-    """Return a new Array that is a view of x; of the Array that owns the data if x is a view itself.
+    """Return a new view of x as an Array.  If x is a view itself, the new one refers to the root of x.
 
     part : the data of the view.  data : the up-to-date data of x.
     path : the steps, such as indexing, from the data of x to the data of the view.
@@ -185,16 +185,13 @@ def make_view(x: Array, part: RawArray, path: Path, data: RawArray) -> Array:
 
 
 def extended_path(root: Array, path: Path, more: Path) -> Path:
-    """Return ``path + more``, or an equivalent path with fewer steps.
-
-    A path has the steps, such as indexing, from the data of ``root`` to the data of a view of it.
-    """
+    """Return ``path + more``, or an equivalent path with fewer steps, from ``root`` to a view."""
     path += more
     return path if len(path) <= LONG else shortened(path, root._data.shape)
 
 
 def make_picked_view(x: Array, part: RawArray, key: Index) -> Array:
-    """Return the view ``x[key]`` for a key that has an index which differs between vmap's examples.
+    """Return the view ``x[key]`` if an index in the key differs between the examples of a vmap.
 
     No strides describe such a view, so that each read copies the elements again.
 
@@ -218,8 +215,7 @@ def is_picked(x: Array) -> bool:
 def location(x: Array) -> tuple[Array, Path]:
     """Return the root of x, the Array that owns its data, and the path from the root to x.
 
-    The path is the tuple of steps, such as indexing, from the root's data to that of x.  If x is no
-    view, return (x, ()).
+    If x is no view, return (x, ()).
     """
     return (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
 
@@ -278,7 +274,7 @@ def sync_view(x: Array) -> int:
 
 @attach_method(Array, "_snapshot")
 def snapshot(x: Array) -> Array:
-    """Return x after bringing its data and value id (the number by which tapes know it) up to date.
+    """Return x after bringing its data and value id up to date.
 
     Variable overrides this method: it returns an Array of the value that the Variable has at the moment.
     """
@@ -314,10 +310,7 @@ def ensure_id(x: Array) -> int:
 
 
 def current(x: Array) -> tuple[int, Any]:
-    """Return (value id, raw data) of an Array, both up to date.
-
-    Tapes know the value by the id, which is 0 if none follows it.
-    """
+    """Return (value id, raw data) of an Array, both up to date; the id is 0 if no tape follows it."""
     if MODES:
         notify_access(x)
     value_id = x._value_id
@@ -340,9 +333,9 @@ def peek(x: Array) -> Any:
 def keep_data(x: Array) -> Any:
     """Return the data of ``x`` that a record holds for the backward pass: x's own data, or a copy.
 
-    Usually the data is shared.  The state bit KEPT then makes the next write to x copy it first.  A copy
-    is returned if that write would cost a large copy for a small view, or if code outside of arraytape
-    may write to the data.
+    Usually the data is shared, and the state bit KEPT makes the next write to x or its root copy it
+    first.  A copy is returned for a small view, or if the root is HOT (often written to), to save that
+    copy of the whole root; also if code outside of arraytape may write to the data.
     """
     if MODES:
         notify_access(x)
@@ -365,10 +358,8 @@ def keep_data(x: Array) -> Any:
 def keep_private(x: Array, root: Array) -> Any:
     """Return a copy of the data of x for a record of a tape, because other code may write to the data.
 
-    The state of the root is EXPORTED (ndarrays show its memory) or PINNED (another library does).  If
-    all ndarrays were freed meanwhile, the record may share the data of x.
-
-    root : the Array that owns the data.
+    The state of the root, which owns the data, is EXPORTED (ndarrays show its memory) or PINNED (another
+    library does).  If all ndarrays were freed meanwhile, the record may share the data of x.
     """
     data = x._data
     storage = storage_of(data)
@@ -398,7 +389,7 @@ def private_handle(x: Array) -> Array:
 
 
 def stable_handle(x: Array) -> Array:
-    """Return an Array with the value of x, whose data code outside of arraytape cannot change.
+    """Return an Array with the value of x that no code outside of arraytape can change.
 
     The result is ``x`` itself if no other code can write to its data, otherwise an Array with a copy.
     """
@@ -427,10 +418,10 @@ def order_of(x: Array) -> str:
 
 
 def data_in_layout(x: Array) -> Any:
-    """Return raw data with the strides that x would have in NumPy.  Its values do not count.
+    """Return raw data with the strides that x would have in NumPy.  Only its layout is meaningful.
 
-    The result is the data of x, except for a view ``y[i]`` whose index differs between vmap's examples.
-    The data of such a view is a contiguous copy.  So return ``y[0]``, which has the strides of NumPy's.
+    This is the data of x, except for a view ``y[i]`` whose index differs between vmap's examples: its
+    data is a contiguous copy.  So return ``y[0]``, which has the strides that ``y[i]`` has in NumPy.
     """
     data = peek(x)
     if not x._state & IS_VIEW:
@@ -450,7 +441,7 @@ def data_in_layout(x: Array) -> Any:
 def zero_batched_indices(key: Any) -> Any:
     """Return an indexing key with 0 in place of each index that differs between vmap's examples.
 
-    The strides of the resulting view show the memory layout, for which the index does not count.
+    The view by this key has the same strides as a view by the index.
     """
     if type(key) is tuple:
         return tuple([zero_batched_indices(part) for part in key])

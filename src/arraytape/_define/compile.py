@@ -97,7 +97,7 @@ def compile_function(
         # This runs at the first call of the op, since compiling all ops at the import would take 100 ms.
         ufunc, condition = NUMPY.ufunc(raw or op.name) if given is None else (None, "")
         functions = RawFunctions(raw or op.name) if given is None else given
-        scope.update(globals_of(op), RAW=functions, UFUNC=ufunc)
+        scope.update(generated_globals(op), RAW=functions, UFUNC=ufunc)
         scope.update(default_globals(signature))
         if given is None:
             scope.update(NO_REGISTRY, call_again=call_again)
@@ -146,8 +146,8 @@ COMMON: dict[str, Any] = {
 }  # fmt: skip
 
 
-def globals_of(op: Op) -> dict[str, Any]:
-    """Return the global variables of an op's generated function, without NumPy's functions and defaults.
+def generated_globals(op: Op) -> dict[str, Any]:
+    """Return the global variables of an op's generated function that depend only on ``op``.
 
     Among them are the numbers of the op's plans, which describe its records.
     """
@@ -187,18 +187,12 @@ class FunctionSpec(NamedTuple):
 
     @property
     def handles(self) -> list[str]:
-        """Return source texts: for each result, an expression whose value is the result as an Array.
-
-        They go into the generated source of an op.
-        """
+        """Return expressions for the results as Arrays in generated code, such as ["answer"]."""
         return [f"ys[{i}]" for i in range(len(self.op.outputs))] if self.several else ["answer"]
 
     @property
     def results(self) -> list[str]:
-        """Return source texts: for each result, an expression whose value is its raw data.
-
-        They go into the generated source of an op.
-        """
+        """Return expressions for the raw data of the results in generated code, such as ["result"]."""
         return [f"{y}._data" for y in self.handles] if self.several else ["result"]
 
 
@@ -245,8 +239,6 @@ def write_mode_test(s: Source, spec: FunctionSpec) -> None:
     """Write the lines that pass the call to modes, which are objects that observe or replace ops.
 
     If a mode returns a result, the op returns that result.
-
-    s : the source text, which gets the lines.  spec : describes the function that is generated.
     """
     positional = [p.name for p in spec.parameters if p.kind is not p.KEYWORD_ONLY]
     named = [f"{p.name!r}: {p.name}" for p in spec.parameters if p.kind is p.KEYWORD_ONLY]
@@ -257,22 +249,17 @@ def write_mode_test(s: Source, spec: FunctionSpec) -> None:
 
 
 def write_dtype_check(s: Source, spec: FunctionSpec) -> None:
-    """Write a check that the argument ``dtype`` is a dtype of Arrays; no check for a user's op.
-
-    s : the source text, which gets the lines.  spec : describes the function that is generated.
-    """
+    """Write a check that the argument ``dtype`` is a dtype of Arrays; no check for a user's op."""
     dtype = spec.signature.parameters.get("dtype")
     if dtype is not None and dtype.default is None and not spec.op.checked:
         s.line("if dtype is not None: check_dtype(NAME, dtype)")
 
 
 class Reference(NamedTuple):
-    """The object that replaces the default of a parameter, whose own repr may be no valid source.
+    """The object that replaces the default of a parameter in the signature of a generated function.
 
-    Functions for ops are generated as source text.
-
-    The source contains ``str(signature)``.  The repr of a Reference is the name of a global variable of
-    the generated function, which holds the default.
+    The source contains ``str(signature)``, where the repr of the default itself may be no valid code.
+    The repr of a Reference is the name of a global variable, which holds the default.
     """
 
     name: str
@@ -307,8 +294,6 @@ def write_sequence_reading(s: Source, spec: FunctionSpec) -> None:
     """Write the lines that read the value ids and the data of a variadic op's sequence of operands.
 
     A variadic op, such as ``concat``, has one sequence of arrays as its input.
-
-    s : the source text, which gets the lines.  spec : describes the function that is generated.
     """
     (x,) = spec.op.inputs
     s.line(f"{x}, t_{x}, d_{x} = coerce_all(NAME, '{x}', {x})")
@@ -319,8 +304,6 @@ def write_operand_reading(s: Source, spec: FunctionSpec) -> None:
     """Write the lines that read the value id and the data of each input.
 
     A value id is the number of a value that a tape follows, or 0.
-
-    s : the source text, which gets the lines.  spec : describes the function that is generated.
     """
     op = spec.op
     first, *_ = spec.order
@@ -359,13 +342,11 @@ def write_operand_reading(s: Source, spec: FunctionSpec) -> None:
 
 
 def scalar_source(x: str, other: str) -> str:
-    """Return the source text of an expression that converts the operand ``x``, a Python scalar.
+    """Return source text that converts ``x``, a Python scalar, to the dtype of the operand ``other``.
 
-    The source is that of the function that is generated for an op.
-
-    x, other : the names of the scalar and of the other operand.  If the data of ``other`` is float64 or
-    float32, the scalar becomes 0-d data of the same dtype, for float64 from a cache.  Otherwise NumPy
-    would convert the scalar in the forward and again in the backward pass.
+    x, other : the names of the two operands in the generated function.  If the data of ``other`` is
+    float64 or float32, the scalar becomes 0-d data, for float64 from a cache.  Otherwise NumPy would
+    convert it in the forward and again in the backward pass.
     """
     has_dtype = f"type(d_{other}) is ndarray and d_{other}.dtype is"
     in_float64 = f"((SCALARS.get({x}) or [scalar({x})])[0] if {x} else asarray({x}, FLOAT64))"
@@ -377,8 +358,6 @@ def write_kind_choice(s: Source, spec: FunctionSpec) -> None:
     """Write the lines that set ``kind``, the type of data to compute on, and convert operands to it.
 
     The type is ``numpy.ndarray``, say, or that of vmap's batched data.
-
-    s : the source text, which gets the lines.  spec : describes the function that is generated.
     """
     first, *others = spec.order
     s.line(f"kind = type(d_{first})")
@@ -394,8 +373,6 @@ def write_raw_call(s: Source, spec: FunctionSpec) -> None:
     """Write the call of the raw function, such as NumPy's, and of ``call_again`` if it raises.
 
     The module ``raw_calls`` explains ``call_again``, which reports warnings at the user's line.
-
-    s : the source text, which gets the lines.  spec : describes the function that is generated.
     """
     op, condition = spec.op, spec.condition
     value = {p.name: f"d_{p.name}" if p.name in op.inputs else p.name for p in spec.parameters}
@@ -418,8 +395,6 @@ def write_result_wrapping(s: Source, spec: FunctionSpec) -> None:
     """Write the lines that wrap the results in Arrays.
 
     A NumPy scalar becomes 0-d data, and its Array gets the state SCALAR.
-
-    s : the source text, which gets the lines.  spec : describes the function that is generated.
     """
     if spec.several:
         s.line("answer, ys = wrap_all(result)")
@@ -439,10 +414,7 @@ def write_recording(s: Source, spec: FunctionSpec) -> None:
     """Write the lines that hand a record of the call to the recorders (tapes, say) of this thread.
 
     If only other threads have recorders, these are notified that the values are used.  If no recorder
-    gets a record, the lines attach a note on the op, a ``Cut``, to the Arrays.  Warnings explain
-    gradients of None by it.
-
-    s : the source text, which gets the lines.  spec : describes the function that is generated.
+    gets a record, the Arrays get a note on the op, a ``Cut``, for warnings about gradients of None.
     """
     op = spec.op
     ids = [f"t_{x}" for x in op.inputs]
@@ -472,21 +444,19 @@ def write_recording(s: Source, spec: FunctionSpec) -> None:
 
 
 def has_fixed_plans(op: Op) -> bool:
-    """Return True if an op's source can have a branch for each subset of inputs that a tape follows.
+    """Return True if an op's source has a branch for each subset of inputs that a tape may follow.
 
-    In a branch the plan is fixed, which says what the record keeps and which rules run.  So the op must
-    have rules, one result, and no sequence of inputs.
+    Each branch makes the record of one plan.  Ops need rules, one result, and no sequence of inputs.
     """
     one_result = len(op.outputs) == 1 and not op.moves and not op.partly_unknown
     return bool(not op.variadic and one_result and (op.rules or op.joint))
 
 
 def needs_fit_source(spec: FunctionSpec) -> str:
-    """Return a source expression, true if shape or dtype of an input and of the result differ.
+    """Return an expression that is true in a call if an input and the result differ in shape or dtype.
 
-    The source is that of the function that is generated for an op.
-
-    In the backward pass, contributions must then be summed or cast to fit the input.
+    It stands in the generated function.  If it is true, the backward pass has to sum or cast the
+    contributions to fit the inputs.
     """
     op = spec.op
     if op.variadic:
@@ -513,8 +483,6 @@ def write_saved_values(s: Source, spec: FunctionSpec) -> dict[str, str]:
     """Write the lines that compute the values in ``op.saves``, which only the backward pass needs.
 
     Return a dict from the names of these values to the local variables that hold them.
-
-    s : the source text, which gets the lines.  spec : describes the function that is generated.
     """
     op = spec.op
     known = {x: f"d_{x}" for x in op.inputs} | dict(zip(op.outputs, spec.results, strict=True))
@@ -529,11 +497,9 @@ def write_saved_values(s: Source, spec: FunctionSpec) -> dict[str, str]:
 
 
 def value_variables(spec: FunctionSpec, saved: dict[str, str]) -> dict[str, str]:
-    """Return a dict from the names of values that rules may get to the local variables with the values.
+    """Return a dict from the values that rules can ask for to variables: {"x": "d_x", "y": "result"}.
 
-    The variables are those of the generated function of an op.
-
-    saved : dict from names of values that only the backward pass needs to their variables.
+    The variables are those of the generated function.  saved : the entries for the values in op.saves.
     """
     op = spec.op
     data = {x: f"d_{x}" for x in op.inputs} | dict(zip(op.outputs, spec.results, strict=True))
@@ -541,11 +507,9 @@ def value_variables(spec: FunctionSpec, saved: dict[str, str]) -> dict[str, str]
 
 
 def layout_expressions(spec: FunctionSpec) -> dict[str, str]:
-    """Return a dict from names such as "shape x" to source expressions for the shape or dtype of x.
+    """Return the expressions for the shapes and dtypes that rules can ask for: {"shape x": "d_x.shape"}.
 
-    The expressions are for the source of the generated function.  Rules may ask for these values.
-
-    It has an entry for each input and output.
+    The dict has entries for each input and output of the op.
     """
     op, found = spec.op, {}
     of_constant = {"shape": "()", "dtype": "None"}
@@ -563,7 +527,6 @@ def write_subset_branches(s: Source, spec: FunctionSpec, saved: dict[str, str]) 
 
     The lines have a branch for each subset of the inputs that a recorder may follow.
 
-    s : the source text, which gets the lines.  spec : describes the function that is generated.
     saved : dict from names of values that only the backward pass needs to their variables.
     """
     for head, wide in (("if not wide:", False), ("else:", True)):
@@ -585,7 +548,6 @@ def write_subset_tests(
 
     A recorder (a tape, say) follows an input if a derivative with respect to it may be asked for.
 
-    s, spec : the source text, and the function that is generated.
     values : dict from the names of values that a record may keep to variables and expressions.
     wide : True if records keep shape and dtype of inputs, because contributions must be cast or summed.
     at : the number of the input that the next ``if`` tests.
@@ -605,11 +567,9 @@ def write_subset_tests(
 
 
 def write_record_call(s: Source, op: Op, subset: int, values: dict[str, str], wide: bool) -> None:
-    """Write the lines that record the op if the inputs in ``subset`` are followed.
+    """Write the lines of the branch for the followed inputs ``subset``, which record the call.
 
-    A record is the tape's entry for the call, from which a backward pass computes gradients.
-
-    They give the result a value id, mark data that the record keeps, and pass the record to the
+    The lines give the result a value id, mark data that the record keeps, and pass the record to the
     recorder.
 
     subset : the followed inputs; bit i is set for input i.
@@ -638,8 +598,6 @@ def write_general_recording(s: Source, spec: FunctionSpec, saved: dict[str, str]
 
     The lines make a tuple of all values that a record may keep.  The plan, which describes the records
     for one subset of followed inputs, selects from the tuple the values that it keeps.
-
-    s : the source text, which gets the lines.  spec : describes the function that is generated.
     """
     op = spec.op
     bits = [f"(t_{x} in followed) << {i}" for i, x in enumerate(op.inputs)]
@@ -674,9 +632,7 @@ def write_general_recording(s: Source, spec: FunctionSpec, saved: dict[str, str]
 def values_source(spec: FunctionSpec, saved: dict[str, str]) -> str:
     """Return the source of the tuple of all values of a call that a record may keep.
 
-    A plan, which describes the op's records, picks some of them.
-
-    The text lacks the outer parentheses, which the caller adds: it may be ``x) if test else (y``.
+    The caller adds the outer parentheses, because the text may be two tuples: ``x) if test else (y``.
 
     saved : dict from names of values that only the backward pass needs to their variables.
     """

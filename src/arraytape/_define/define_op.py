@@ -20,7 +20,7 @@ from .._util import nest
 from .._util.array_types import RawArray
 from .._util.errors import describe, entrance, short_repr, user_line
 from .._util.nest import Nesting
-from .compile import FunctionSpec, compile_function, globals_of, source_of
+from .compile import FunctionSpec, compile_function, generated_globals, source_of
 from .words import inputs_among, nondifferentiable
 
 _stopped = nondifferentiable(
@@ -323,9 +323,7 @@ POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR
 
 
 def check_parameters(name: str, signature: inspect.Signature, inputs: Sequence[str]) -> None:
-    """Raise TypeError if an input is not positional, or a default is no literal.
-
-    The op is one that a user defines.
+    """Raise TypeError if an input of a user's op is not positional, or a default is no literal.
 
     signature, inputs : the op's signature, and the names of its array inputs.
     """
@@ -362,11 +360,9 @@ def check_number_of_inputs(name: str, word: str, inputs: Sequence[str]) -> None:
 def check_rules(
     name: str, word: str, inputs: Sequence[str], rules: Sequence[Any], joint: Rule | None
 ) -> None:
-    """Raise TypeError if a rule is no function, or if there are too many or too few rules.
+    """Raise TypeError if a rule of a user's op is no function, or if the number of rules is wrong.
 
-    A rule is the derivative of a user's op with respect to one input.
-
-    The number depends on ``word``, the kind of op.  For "primitive" it may be one joint rule instead.
+    ``word`` is the kind of op.  "primitive" needs one rule for each input, or one joint rule.
     """
     for rule in (*rules, joint):
         if rule is not None and not callable(rule) and not isinstance(rule, Unknown):
@@ -420,7 +416,7 @@ def names_in_source() -> frozenset[str]:
         Op("", "primitive", UNTAKEN, outputs=("y", "z")),
         Op("", "primitive", UNTAKEN[:1], variadic=True),
     ]
-    found = {*globals_of(forms[0]), "first_call"}
+    found = {*generated_globals(forms[0]), "first_call"}
     for op in forms:
         signature = inspect.Signature([inspect.Parameter(x, POSITIONAL[0]) for x in op.inputs])
         nodes = [*ast.walk(ast.parse(source_of(FunctionSpec(op, signature, condition="ufunc"))))]
@@ -459,7 +455,7 @@ class Forward(dict[type, Callable[..., Any]]):
                 found = function(*given, **keywords)
             except TypeError as error:
                 if storage.many and not self.takes_namespace:
-                    raise self.takes_one(error) from error
+                    raise self.namespace_error(error) from error
                 raise
             if len(self.op.outputs) == 1:
                 return self.result(found, arrays, storage)
@@ -473,12 +469,10 @@ class Forward(dict[type, Callable[..., Any]]):
         self[kind] = run
         return run
 
-    def takes_one(self, error: TypeError) -> TypeError:
-        """Return the error for a user's ``forward`` that fails on the data of all examples of a vmap.
+    def namespace_error(self, error: TypeError) -> TypeError:
+        """Return the error for a user's ``forward`` that calls NumPy's functions on vmap's batched data.
 
-        It calls functions of NumPy where it should call those of ``xp``.
-
-        error : the TypeError that the batched data raised.
+        The functions of its parameter ``xp`` accept this data.  error : the TypeError that was raised.
         """
         why, _, line = str(error).partition(". Use where")
         return TypeError(
@@ -492,8 +486,8 @@ class Forward(dict[type, Callable[..., Any]]):
 
         Raise TypeError for a result that is neither a raw array nor a number.
 
-        found : what ``forward``, the user's function, returned.
-        arrays : the raw arrays that ``forward`` got.  storage : the functions for their library.
+        found : the result.  arrays : the raw arrays that ``forward`` got.  storage : the functions for
+        their library.
         """
         if type(found) not in STORAGES:
             if not isinstance(found, bool | int | float | complex | np.generic):
@@ -530,7 +524,7 @@ def read_only(data: RawArray) -> Any:
 
 
 def _op_without_rule(name: str) -> Op:
-    """Return the op of a name; raise LookupError if there is none, KeyError if the op has a rule.
+    """Return the op called ``name``; raise LookupError if there is none, KeyError if it has a rule.
 
     ``register_gradient`` and ``no_gradient`` complete such an op.
     """

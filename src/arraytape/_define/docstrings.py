@@ -196,10 +196,7 @@ def op_docstring(op: Op, signature: Signature, own: str | None) -> str | None:
 
 
 def append_example(function: Callable[..., Any], example: str, notes: str = "") -> None:
-    """Append notes and an Examples section to the docstring of a function, if it has a docstring.
-
-    ``help`` shows the section.
-    """
+    """Append notes and an Examples section to the docstring of a function, if it has a docstring."""
     own = function.__doc__
     if own is not None:
         text = own if "\n----" in own else dedented(own)  # a text with headings is dedented already
@@ -262,9 +259,9 @@ def split_entries(section: str) -> dict[str, str]:
 
 
 def parameter_text(p: Parameter, op: Op, takes: str, signature: Signature) -> str:
-    """Return the text on a parameter that the op's own docstring does not describe, from the tables.
+    """Return the text on a parameter, from the tables below, for an op that does not describe it itself.
 
-    takes : the key in the table ``TAKES`` of the dtypes that the op accepts.
+    takes : the kind of dtypes that the op accepts, a key of ``TAKES``.
     """
     name = p.name
     if takes and name in op.inputs:
@@ -437,10 +434,7 @@ LONGEST = 86  # the most characters of the list on the line "A tape keeps ..."
 
 
 def kept_values_text(op: Op) -> str:
-    """Return a paragraph, for "Notes", on the values that a tape keeps for a call of the op.
-
-    It describes a call all of whose inputs the tape follows.
-    """
+    """Return a paragraph, for "Notes", on the values that a tape keeps if it follows all inputs."""
     if not op.recorded:
         return ""
     kept, computed = [], []

@@ -1,6 +1,6 @@
 """The examples in the docstrings of ops, read from text files.
 
-The files are ``ops/examples/*.txt``, and those of ``special`` and of ``_numpy_api``, which has methods.
+The files are ``*.txt`` in ``ops/examples``, ``special/examples`` and ``_numpy_api/examples`` (methods).
 In them the name of an op is underlined by a line of ``=``, and its example follows.  The line
 ``import arraytape as xp`` is not in the files; the docstrings add it.
 ``python tools/name_examples.py --write FILE`` runs the examples of a file and writes their output, and a

@@ -33,10 +33,7 @@ HOMES = {"": np, "linalg": np.linalg, "fft": np.fft}
 
 
 class Absent:
-    """The type of ABSENT, the default of hidden parameters if None may be an argument.
-
-    Hidden parameters catch keywords of other libraries, such as ``dim``.
-    """
+    """The type of ABSENT, a default of hidden parameters that differs from a passed ``dim=None``."""
 
     def __repr__(self) -> str:
         return "ABSENT"
@@ -73,10 +70,9 @@ def numpys_keywords(name: str, parameters: Sequence[Parameter]) -> list[str]:
 class OtherNames:
     """The hidden parameters of an op's function, which catch keywords of other libraries.
 
-    name : the name of one of arraytape's ops, "" for an op of the user.  parameters : its parameters.
-
+    name : the name of one of arraytape's ops, "" for an op of the user.  parameters : the op's own.
     ours : a dict from refused keywords, such as ``dim``, to the standard's names.
-    numpys : the keywords with which NumPy's function is called.
+    numpys : the keywords that only NumPy's function has.  A call with one of them runs that function.
     default : the default of the hidden parameters, None or ABSENT.
     all : the parameters of the generated function, with the hidden ones.
     """
@@ -107,10 +103,7 @@ class OtherNames:
         return [EXTRA, *names] if names and not self.variadic else names
 
     def and_hidden(self) -> list[Parameter]:
-        """Return the op's parameters, with hidden ones after the last positional parameter.
-
-        The hidden ones catch keywords of other libraries, such as ``dim`` for ``axis``.
-        """
+        """Return the op's parameters, with the hidden ones after the last positional parameter."""
         kind = Parameter.KEYWORD_ONLY if self.variadic else Parameter.POSITIONAL_OR_KEYWORD
         hidden = [Parameter(name, kind, default=self.default) for name in self.hidden]
         positional = [p for p in self.given if p.kind is not p.KEYWORD_ONLY]
@@ -128,7 +121,6 @@ class OtherNames:
         The lines call ``refuse``, which raises TypeError, or ``call_numpys``, which calls NumPy's
         function.  The line with ``refuse`` runs also if a required axis was not passed.
 
-        s : the source text, which gets the lines.
         name : the source text of an expression for the name of the function.
         """
         if not self.hidden:
@@ -168,11 +160,11 @@ def call_numpys(
     own: Mapping[str, tuple[Any, Any]],
     theirs: Mapping[str, tuple[Any, Any]],
 ) -> Any:
-    """Call NumPy's function called ``name`` on Arrays, because the user passed keywords that it has.
+    """Call NumPy's function ``name`` on Arrays, because the user passed keywords that only NumPy has.
 
     args : the positional arguments.
     own, theirs : dicts from the names of the op's parameters, and of NumPy's further keywords, to pairs
-    (argument, default).
+    (argument, default).  Arguments that are the default are not passed on.
     """
     given = {key: x for key, (x, default) in (*own.items(), *theirs.items()) if x is not default}
     chapter, _, short = name.rpartition(".")

@@ -19,11 +19,10 @@ BUILDING = reentrant_lock()  # held while the function of an op is compiled, at 
 
 
 def uncompiled(*args: Any, **kwargs: Any) -> Any:
-    """Call ``first_call``, which replaces the code of the public function and calls it again.
+    """Compile the public function in whose place this code runs, and call the function again.
 
-    So a function is generated and compiled only when it is needed.
-
-    Each public function has this code until its first call.  ``first_call`` is one of its own globals.
+    Each public function of an op has this code until its first call.  Its global variable ``first_call``
+    generates the source, and replaces the code.
     """
     return first_call(args, kwargs)  # type: ignore[name-defined]  # noqa: F821
 
@@ -38,7 +37,7 @@ def compile_source(source: str) -> CodeType:
 
 
 def give_code(public: FunctionType, source: str, file: str, name: str) -> None:
-    """Give ``public`` the code and defaults of the function that a source defines as ``function``.
+    """Compile a ``source`` that defines ``function``, and give its code and defaults to ``public``.
 
     The source runs in the globals of ``public``.  file, name : the file and function name that
     tracebacks show.
@@ -53,9 +52,7 @@ def give_code(public: FunctionType, source: str, file: str, name: str) -> None:
 
 
 class OpFunction:
-    """The public function of an op, or the method of an operator, as modes get it.
-
-    Modes are objects that intercept calls of ops.
+    """The description of an op's function, or operator method, for modes, which intercept its calls.
 
     names : the names of the parameters.
     build : a function that generates and compiles the code of ``function``, at the first call of the op.
@@ -69,10 +66,7 @@ class OpFunction:
         self.op, self.function, self.names, self.build = op, function, tuple(names), build
 
     def build_once(self) -> None:
-        """Compile the function, unless another thread has already done so.
-
-        Its source is generated at the first call of the op.
-        """
+        """Generate and compile the code of the function, unless another thread has already done so."""
         with BUILDING:
             if self.function.__code__ is UNCOMPILED:
                 self.build()

@@ -3,7 +3,8 @@
 The usual case, a few Arrays and one result, is inline code of the compiled op.
 
 A compiled op holds an operand in three variables: its handle (the Array, or the placeholder CONSTANT or
-GENERIC), its value id (0 if no recorder follows the value) and its data.
+GENERIC), its value id (0 if no recorder follows the value) and its data.  ``name`` and ``argument`` are
+the names of the op and of the operand's parameter, for messages.
 """
 
 from __future__ import annotations
@@ -52,12 +53,11 @@ def cached_scalar(value: float) -> Any:
 
 
 def coerce(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
-    """Return the handle, the value id and the data of an operand whose type is not Array itself.
+    """Return an operand whose type is not Array itself as an Array, with its value id and its data.
 
-    The handle is the operand as an Array.  The value id is 0 unless a tape follows the value.
-
-    The operand may be a scalar, a raw array, or an instance of a subclass of Array; anything else raises
-    TypeError.  name, argument : the op and its parameter, for the message.
+    The operand may be a scalar (for which the Array is the placeholder CONSTANT), a raw array, or an
+    instance of a subclass of Array; anything else raises TypeError.  The value id is 0 unless a tape
+    follows the value.
     """
     if type(value) in SCALARS:
         return CONSTANT, 0, value
@@ -80,10 +80,7 @@ def coerce(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
 
 
 def no_array(name: str, argument: str, kind: type) -> TypeError:
-    """Return the TypeError for an argument whose type, ``kind``, ops do not accept.
-
-    name, argument : the op and its parameter.
-    """
+    """Return the TypeError for an argument whose type, ``kind``, ops do not accept."""
     got = f"{name}: {argument} must be an Array, got {kind.__module__}.{kind.__qualname__}"
     if is_of_dask(kind):
         return TypeError(
@@ -120,10 +117,7 @@ def coerce_or_none(name: str, argument: str, value: Any) -> tuple[Array, int, An
 
 
 def admitted_data(name: str, argument: str, data: RawArray) -> Any:
-    """Return ``data`` in a dtype that Arrays can have; raise TypeError if its dtype fits none.
-
-    name, argument : the op and its parameter, for the message.
-    """
+    """Return ``data`` in a dtype that Arrays can have; raise TypeError if its dtype fits none."""
     if data.dtype in KNOWN:
         return data
     try:
@@ -133,10 +127,7 @@ def admitted_data(name: str, argument: str, data: RawArray) -> Any:
 
 
 def check_dtype(name: str, dtype: npt.DTypeLike) -> None:
-    """Raise TypeError unless ``dtype`` denotes a dtype that Arrays can have.
-
-    name : the op, for the message.
-    """
+    """Raise TypeError unless ``dtype`` denotes a dtype that Arrays can have."""
     try:
         known = np.dtype(dtype) in KNOWN
     except Exception as error:
@@ -149,10 +140,7 @@ def check_dtype(name: str, dtype: npt.DTypeLike) -> None:
 
 
 def an_array(name: str, argument: str, value: Any) -> Array:
-    """Return an Array unchanged, and a raw array copied into an Array; else raise TypeError.
-
-    name, argument : the op and its parameter, for the message.
-    """
+    """Return an Array unchanged, and a raw array copied into an Array; else raise TypeError."""
     if isinstance(value, Array):
         return value
     if not isinstance(value, np.ndarray | np.generic) and storage_for(type(value)) is None:
@@ -188,8 +176,6 @@ def operand_from_list(name: str, value: Any) -> Array | np.ndarray[Any, Any] | N
 
     Return a recorded Array if the list contains Arrays, and NumPy data if it contains only numbers.
     Return None for any other value, but raise TypeError for Dask's collections and PyTorch's tensors.
-
-    name : the op, for messages.
     """
     if not isinstance(value, list | tuple | range) or has_own_operators(type(value)):
         # After None the operator would return NotImplemented.  Dask would then make the Array a
@@ -208,10 +194,7 @@ def operand_from_list(name: str, value: Any) -> Array | np.ndarray[Any, Any] | N
 
 
 def list_on_device_of(name: str, x: Array, value: Any) -> Any:
-    """Return a nested list as an Array on the device of x, and any other value unchanged.
-
-    name : the op, for messages.
-    """
+    """Return a nested list as an Array on the device of x, and any other value unchanged."""
     made = operand_from_list(name, value)
     if made is None:
         return value
@@ -219,11 +202,9 @@ def list_on_device_of(name: str, x: Array, value: Any) -> Any:
 
 
 def coerce_list(name: str, argument: str, value: Any) -> tuple[Array, int, Any] | None:
-    """Return the handle, the value id and the data of a nested list; None for any other value.
+    """Return the Array, the value id and the data of a nested list; None for any other value.
 
-    The handle is the list as an Array.  The value id is 0 unless a tape follows the value.
-
-    name, argument : the op and its parameter, for the message.
+    The value id is 0 unless a tape follows the value.
     """
     made = operand_from_list(name, value)
     if made is None:
@@ -261,13 +242,10 @@ def has_own_operators(kind: type) -> bool:
 def coerce_all(
     name: str, argument: str, values: Any
 ) -> tuple[list[Array], tuple[int, ...], list[Any]]:
-    """Return the handles, the value ids and the data of a list or tuple of arrays.
+    """Return the Arrays, the value ids and the data of a list or tuple of arrays.
 
-    A handle is an operand as an Array.  A value id is 0 unless a tape follows the value.
-
-    Raise TypeError for another type and ValueError for an empty sequence.
-
-    name, argument : the op and its parameter, for the message.
+    A value id is 0 unless a tape follows the value.  Raise TypeError for another type and ValueError for
+    an empty sequence.
     """
     if isinstance(values, Array) or not isinstance(values, list | tuple):
         raise TypeError(
@@ -288,12 +266,10 @@ def coerce_all(
 
 
 def coerce_part(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
-    """Return the handle, the value id and the data of an operand in a sequence of operands.
+    """Return the Array, the value id and the data of an operand in a sequence of operands.
 
-    The handle is the operand as an Array, the value id 0 unless a tape follows the value.  A Python
-    number becomes 0-d data, with the placeholder GENERIC as its handle.
-
-    name, argument : the op and its parameter, for the message.
+    The value id is 0 unless a tape follows the value.  A Python number becomes 0-d data, with the
+    placeholder GENERIC as its Array.
     """
     handle, value_id, data = coerce(name, argument, value)
     if type(data) in NUMBERS:
@@ -306,10 +282,11 @@ def promote(
 ) -> tuple[Any, ...]:
     """Convert the data of operands to one type; return the type, followed by the data of each operand.
 
-    name, names, handles, data : the op, and the parameter, handle (the Array) and data of each operand.
-    NumPy's scalars and lists (GENERIC) become data of the other operands' library, and raw data becomes
-    batched data if another operand is batched.  Raise TypeError that names the device of each argument
-    if the arrays are of two libraries.
+    NumPy's scalars and lists (whose handle is GENERIC) become data of the other operands' library, raw
+    data becomes batched data if another operand is batched.  Raise TypeError if arrays are of two
+    libraries.
+
+    names : the parameter of each operand.  handles : each operand as an Array.
     """
     arrays = [i for i, d in enumerate(data) if type(d) in STORAGES]
     if not arrays and all(type(d) in NUMBERS for d in data):
@@ -331,10 +308,7 @@ def promote(
 
 
 def number_data(name: str, argument: str, value: complex) -> Any:
-    """Return a Python number as 0-d data; raise TypeError for an integer of more than 64 bits.
-
-    name, argument : the op and its parameter, for the message.
-    """
+    """Return a Python number as 0-d data; raise TypeError for an integer of more than 64 bits."""
     try:
         return number(value)
     except TypeError as error:
@@ -344,8 +318,7 @@ def number_data(name: str, argument: str, value: complex) -> Any:
 def check_devices(name: str, names: Sequence[str], data: dict[int, Any]) -> None:
     """Raise TypeError if arguments are data of different libraries, such as NumPy and CuPy.
 
-    name : the op, for the message.  names : the names of all parameters.
-    data : a dict from the position of an argument to its data.
+    names : the names of all parameters.  data : a dict from the position of an argument to its data.
     """
     homes = {i: STORAGES[type(d)].beneath(d) for i, d in data.items()}
     if len(set(homes.values())) <= 1:
@@ -374,10 +347,7 @@ def dtype_of(data: list[RawArray]) -> Any:
 
 
 def assign_ids(arrays: list[Array]) -> tuple[int, ...]:
-    """Give each result of an op, of ``arrays``, a new value id; return the ids.
-
-    A value id is the number by which tapes follow a value.
-    """
+    """Give each result of an op a new value id, by which tapes know the value; return the ids."""
     for array in arrays:
         array._value_id = new_value_id()
     return tuple([array._value_id for array in arrays])

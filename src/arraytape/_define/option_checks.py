@@ -14,23 +14,19 @@ NUMBERS = frozenset(("int", "bool", "float", "Axis"))
 
 
 def is_option(parameter: Parameter) -> bool:
-    """Return True if a parameter's annotation names a type of numbers or ``Axis``, but not Array.
-
-    An option is a parameter that is no array, such as ``axis``.
-    """
+    """Return True if a parameter's annotation names a type of numbers or ``Axis``, but not Array."""
     note = str(parameter.annotation)
     words = note.translate(str.maketrans("[],|'\"", "      ")).split()
     return "Array" not in words and not NUMBERS.isdisjoint(words)
 
 
 def write_option_check(s: Source, parameter: Parameter, *, tuples: bool) -> None:
-    """Write the line that converts an option to ``int``, ``float`` or ``bool`` if it has another type.
+    """Write the line that converts an option such as NumPy's integer to ``int``, ``float`` or ``bool``.
 
-    An example of another type is NumPy's integer.
+    The line tests the type first, except for an option whose annotation is a tuple.
 
     s : the source text of an op's function, which gets the line.  parameter : the option.
-    tuples : True to convert options whose annotation is a tuple, too, at each call and without a test;
-    False to write nothing for these options.
+    tuples : False to write no line for an option whose annotation is a tuple.
     """
     x, note = parameter.name, str(parameter.annotation)
     unusual = [f"{x} is not None"] if "None" in note or note == "Axis" else []

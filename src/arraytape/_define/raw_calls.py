@@ -55,11 +55,10 @@ class RawFunctions(DispatchTable):
 
 
 def with_globals(function: Any, changed: dict[str, Any], **replaced: Any) -> Any:
-    """Return a copy of a Python function with some other globals, and other attributes of its code.
+    """Return a copy of a Python function that has other globals, and another file or line in tracebacks.
 
-    Its warnings are then attributed to another line, for example.
-
-    changed : the globals to add or replace.  replaced : the attributes of the code object, by name.
+    changed : the globals to add or replace.  replaced : attributes of the code object, such as
+    ``co_filename``.
     """
     code = function.__code__.replace(**replaced)
     copy = FunctionType(code, function.__globals__ | changed, function.__name__)
@@ -71,10 +70,10 @@ def call_again(
     op: str, error: Exception, raw: RawTable, kind: type, names: Sequence[str], /,
     *args: Any, **keywords: Any,
 ) -> Any:  # fmt: skip
-    """Call NumPy's or CuPy's function again after it raised ``error``: a warning names the user's line.
+    """Call NumPy's or CuPy's function a second time, so that its warning names the user's line.
 
-    If ``error`` is a TypeError that CPython raised in place of a warning, the second call warns: return
-    its result.  If that call raises, too, or ``error`` is no TypeError, raise the documented exception.
+    CPython has raised ``error``, a TypeError, in place of the warning.  Return the result of the second
+    call.  If that call raises, too, or ``error`` is another exception, raise the documented one.
 
     op : the name of the op.  raw : a ufunc, or the functions by type of data.  kind : the type of data.
     names : the names of the positional arguments.  args, keywords : the arguments of the call.
@@ -90,7 +89,7 @@ def call_again(
 
 
 def overflowing(op: str, error: Exception, name: str, value: float) -> Any:
-    """Return a Python number, too large for float32, as infinite float32 data with NumPy's warning.
+    """Return infinity as float32 data for a Python number that is too large, and issue NumPy's warning.
 
     op, name : the op and its parameter.  error : the exception that the conversion raised.
     """
@@ -152,9 +151,9 @@ def is_warning(error: Exception) -> bool:
 
 
 def warn_of_result(op: str, result: HostArray, operand: HostArray) -> None:
-    """Issue NumPy's warning for an in-place operator at the user's line, as inferred from its result.
+    """Issue the warnings of an in-place operator at the user's line, inferred from ``result``.
 
-    NumPy issues the warning at the line of arraytape's op, and has then already written the result.
+    NumPy issues them at the line of arraytape's op, and has then already written the result.
 
     op : the operator's op.  result, operand : the data after the operation, and of the right operand.
     """

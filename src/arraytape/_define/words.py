@@ -161,8 +161,8 @@ def composite(**facts: Any) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def composite(function: Callable[..., Any] | None = None, /, **facts: Any) -> Any:
     """Declare an op whose function calls other ops; their records give its derivative in both modes.
 
-    facts : fields of ``Facts``, properties of the raw function of the same name, which rules and other
-    ops may call.  They are not inferred from the ops in the body.
+    facts : fields of ``Facts``.  They describe NumPy's function of the same name, which rules may call
+    on raw data, and are not inferred from the ops in the body.
     """
     if function is None:
         return functools.partial(composite, **facts)
@@ -221,17 +221,12 @@ def with_array_check(
 
 
 def is_checked(parameter: inspect.Parameter) -> bool:
-    """Return True if a composite's public function converts the argument of a parameter to an Array.
-
-    A composite is an op whose function calls other ops.
-    """
+    """Return True if the public function of a composite converts this argument to an Array."""
     return parameter.annotation == "Array" and parameter.kind is not parameter.KEYWORD_ONLY
 
 
 def check_source(name: str, parameters: Sequence[inspect.Parameter], others: OtherNames) -> str:
     """Return the source of a composite's public function: it checks arguments, then calls ``body``.
-
-    A composite is an op whose function, ``body``, calls other ops.
 
     name : the name of the op.  parameters : those of the op.
     others : the hidden parameters, which catch keywords of other libraries.
@@ -267,10 +262,7 @@ def write_array_conversion(s: Source, name: str, parameter: inspect.Parameter) -
 
 
 def argument_source(parameter: inspect.Parameter) -> str:
-    """Return the source text that passes a parameter on in a call: ``x``, ``*x`` or ``x=x``.
-
-    The text goes into the generated function of a composite, an op that calls other ops.
-    """
+    """Return the text that passes a parameter on in generated code: ``x``, ``*x`` or ``x=x``."""
     if parameter.kind is parameter.KEYWORD_ONLY:
         return f"{parameter.name}={parameter.name}"
     return f"*{parameter.name}" if parameter.kind is parameter.VAR_POSITIONAL else parameter.name
@@ -295,13 +287,12 @@ def declare_from_signature(
     joint: Rule | None = None,
     **options: Any,
 ) -> Callable[P, R]:
-    """Return the public function of the op that a decorated function declares.
+    """Return the public function of an op, given the decorated ``function``, whose body is never run.
 
-    Rules compute the derivative, and the function of the same name in NumPy the result.
+    The function of the same name in NumPy computes the result.  The array inputs are the parameters
+    whose annotation contains ``Array``.
 
-    The array inputs are the parameters whose annotation contains ``Array``.  The body of the function is
-    never run.  options : the parameters of ``Op``, of which ``signature`` is required.
-
+    options : the parameters of ``Op``, of which ``signature`` is required.
     kind : the kind of op, such as "linear".  transpose : the VJP of a linear op.
     vjps, joint : one VJP for each input, or one for all.
     """

@@ -1,10 +1,10 @@
 """Interpret calls in the user's code, to find out which converted values their results may contain.
 
 Functions of the user are interpreted on the arguments of the call.  Call stacks, which were noted at
-conversions ("exits") and at ops that later got a constant ("entries"), show which functions ran.  If
-there is none, all functions that the expression may evaluate to are interpreted.
-Functions of libraries are not interpreted.  A function may have a rule for its name.  Others have the
-general rule ``of_all``: the result has the taint (bits of converted values) of all arguments.
+conversions ("exits") and at ops that later got a constant ("entries"), show which functions ran.  For a
+call on no stack, all functions that the called expression may evaluate to are interpreted.
+Functions of libraries are not interpreted.  Some have a rule, which is found by their name.  All others
+have the general rule ``of_all``: the result has the taint (bits of converted values) of all arguments.
 
 Results and arguments are Values: sets of the objects (``Thing``) that an expression may evaluate to.
 """
@@ -69,8 +69,8 @@ class Arguments(NamedTuple):
 
     node : the syntax tree of the call.
     name : the called name: "f" for ``x.f(y)`` and ``f(y)``, or "" for other expressions.
-    owner : the possible objects x.  functions : the objects that may be called.
-    positional, keywords : the possible objects of each argument.
+    owner : the objects that x may be.  functions : those that the called function may be.
+    positional, keywords : those that each argument may be.
     """
 
     node: ast.Call
@@ -87,7 +87,7 @@ class Arguments(NamedTuple):
 
     @property
     def carried(self) -> list[Value]:
-        """Return the possible objects of the arguments that may be part of the call's result.
+        """Return what each argument may be that can become a part of the call's result.
 
         Arguments that only select elements, such as indices and sort keys, are left out.
         """
@@ -106,7 +106,7 @@ class Calls(Interpreter):
 
     It finds the objects that a call may return, and the converted values (as of ``float(x)``) in them.
     In all methods ``call`` is the function and arguments of a call, ``scope`` has the variables at the
-    call, and ``spot`` is its source location.
+    call, and ``spot`` is its source location.  ``taint`` is an int with a bit for each converted value.
 
     borders : the source locations of calls in which a library's function converted a value.
     databases : dict from SQL cursors to the connections that created them.
@@ -139,10 +139,9 @@ class Calls(Interpreter):
         return found
 
     def is_by_key(self, call: Arguments) -> bool:
-        """Return True if a call such as ``sorted(xs, key=f)`` converts values only in the function f.
+        """Return True if a call such as ``sorted(xs, key=f)`` cannot return a value that f converts.
 
-        The results of f determine the order of the elements, and are no part of the call's result.  So a
-        conversion in f, as by ``float(x)``, takes no value into the result.
+        The results of f, such as ``float(x)``, only determine the order of the elements.
         """
         if call.name not in ORDERED or "key" not in call.keywords:
             return False
@@ -192,21 +191,17 @@ class Calls(Interpreter):
         return Arguments(node, name, owner, functions, positional, keywords, rest)
 
     def decorated(self, decorator: ast.expr, function: Value, scope: Scope) -> Value:
-        """Return the objects that ``decorator(function)`` may be, for the analysis of the user's code.
-
-        A library's decorator counts as the identity.
-        """
+        """Return what ``decorator(function)`` may be; a library's decorator counts as the identity."""
         functions = self.evaluate(decorator, scope)
         call = implicit_call(decorator, functions=functions, arguments=[function])
         return self.call_each(functions, call, spot_at(decorator, scope), scope) or function
 
     # --- functions that run -----------------------------------------------------------------------
     def seen_to_run(self, call: Arguments, spot: Spot, scope: Scope) -> tuple[Value, bool]:
-        """Interpret the user's functions that ran in the call at the source location ``spot``.
+        """Interpret the user's functions that ran in the call, according to noted call stacks.
 
-        Call stacks, which were noted when values were converted, show which functions ran.  Return the
-        union of their results.  Return also True if one of them is the called function itself, and not a
-        callback that a library called.
+        Return the union of their results.  Return also True if one of the functions is the called one,
+        and not a callback that a library called.
         """
         found, known = NOTHING, False
         for code, place in self.callees.get(spot, {}).items():
@@ -237,10 +232,9 @@ class Calls(Interpreter):
         return found, known
 
     def run_by_operator(self, node: ast.expr, scope: Scope) -> Value:
-        """Interpret the user's methods that ran for an operator, property or f-string.
+        """Interpret the user's methods that ran for an operator such as ``a + b``, property or f-string.
 
-        For example, ``a + b`` runs ``__add__``.  Noted call stacks show which methods ran.  Return the
-        union of their results.
+        Noted call stacks show which methods ran.  Return the union of their results.
 
         node : the expression with the operator, property or f-string.
         """
@@ -259,12 +253,10 @@ class Calls(Interpreter):
         self.seen_to_run(implicit_call(target, "__set__", me, arguments=arguments), spot, scope)
 
     def know_free_names(self, tree: ast.AST, call: Arguments) -> None:
-        """Note in which scope a function finds the variables of enclosing functions.
+        """Note in ``scopes[tree]`` where a function finds the variables of enclosing functions.
 
-        The scope is noted in ``scopes[tree]``.  Call stacks show only the code of a function.  Its scope
-        is known if the function is one of the objects that ``call`` may call.
-
-        tree : the function's syntax tree.
+        tree : the function's syntax tree, known from a call stack, which does not show that scope.  The
+        scope is known if the function is among those that ``call`` may call.
         """
         for thing in call.functions:
             if thing.closure is not None and thing.closure[0] is tree:
@@ -398,12 +390,10 @@ class Calls(Interpreter):
         return made
 
     def supers_of(self, value: Value) -> Value:
-        """Return the objects that ``super()`` returns in a method, given those of ``self``.
+        """Return the objects that ``super()`` may return if ``self`` may be any object in ``value``.
 
-        They have the fields of ``self``, and the methods of the classes that follow the method's class
+        Each has the fields of a ``self``, and the methods of the classes that follow the method's class
         in the order in which Python searches bases.
-
-        value : the set of the objects that may be ``self``.
         """
         tree, found = self.running[-1], set()
         for thing in value:
@@ -432,11 +422,10 @@ class Calls(Interpreter):
         return found
 
     def fill_fields(self, thing: Thing, names: list[str], call: Arguments, numbered: bool) -> None:
-        """Assign, in the analysis, the arguments of a class's call to attributes of the new instance.
+        """Assign the arguments of ``call``, in the analysis, to fields of a dataclass or named tuple.
 
-        This does what the ``__init__`` does that Python generates for dataclasses and named tuples.
-        thing : the instance.  names : the fields of a dataclass or named tuple, in their order; empty
-        for other classes.
+        Python generates the ``__init__`` that does so in the program.  thing : the new instance.
+        names : the fields in their order; empty for other classes.
         numbered : True for a named tuple, whose arguments are also its items 0, 1 and so on.
         """
         for i, value in enumerate(call.positional):
@@ -451,9 +440,9 @@ class Calls(Interpreter):
         self.add_field(thing, ANY, call.rest)
 
     def inherited(self, thing: Thing, name: str, node: ast.AST, scope: Scope) -> Value:
-        """Return the objects that ``thing.name`` may be if the class of the instance defines it.
+        """Return the objects that ``thing.name`` may be if the class of ``thing`` defines the name.
 
-        They are bound methods, or the values of a property.
+        The objects are bound methods, or the values of a property.
 
         node : the expression ``thing.name``.  scope : the variables at it.
         """
@@ -483,8 +472,7 @@ class Calls(Interpreter):
         """Interpret the read of an attribute whose class holds a descriptor; return the result.
 
         member : the descriptor.  thing : the object.  Python calls ``member.__get__(thing)``.  A
-        descriptor of a library returns a new object that may contain the converted values (such as
-        ``float(x)``) in ``thing``.
+        descriptor of a library returns a new object that may contain the converted values in ``thing``.
         """
         getter = getattr(member, "func", None)
         if isinstance(getter, FunctionType):
@@ -547,8 +535,7 @@ class Calls(Interpreter):
     def with_self(self, function: Thing, me: Thing) -> Thing:
         """Return the function as a bound method, whose ``self`` or ``cls`` is ``me``.
 
-        A ``function`` that the user's code does not define is returned unchanged.  It has no ``closure``
-        (syntax tree and scope) to interpret.
+        A ``function`` that the user's code does not define is returned unchanged.
         """
         if function.closure is None:
             return function
@@ -568,15 +555,14 @@ class Calls(Interpreter):
         self, tree: ast.AST, outer: Scope, call: Arguments, me: Value, spot: Spot, scope: Scope,
         code: CodeType | None = None,
     ) -> Value:  # fmt: skip
-        """Interpret a function's body on the arguments of a call, and return its possible results.
+        """Interpret a function's body on the arguments of a call; return the objects that it may return.
 
         tree : the function's syntax tree.  outer : the scope around the function.
-        me : the possible objects of ``self``.
-        spot : the source location of the call.  scope : the scope of the caller.
+        me : the objects that ``self`` may be.  scope : the scope of the caller.
         code : the function's code object, if a noted call stack shows it.
 
-        The function is not entered below DEPTH nested calls, or RECURSION calls of itself.  Its result
-        may then contain the converted values (such as ``float(x)``) of all arguments.
+        After DEPTH nested calls, or RECURSION calls of the function in itself, the body is not
+        interpreted: the result may contain the converted values of all arguments.
         """
         if self.running.count(tree) > RECURSION or len(self.running) >= DEPTH:
             return self.object_made(call.node, scope, taint_of([*call.all, me]))
@@ -593,7 +579,7 @@ class Calls(Interpreter):
     def bind_parameters(self, function: Any, scope: Scope, call: Arguments, me: Value) -> None:
         """Bind, in the analysis, a function's parameters to a call's arguments or to their defaults.
 
-        function : the syntax tree.  scope : the new scope of the function.  me : the possible ``self``.
+        function : the syntax tree.  scope : the new scope of the function.  me : what ``self`` may be.
         """
         parameters = function.args
         names = [*parameters.posonlyargs, *parameters.args]
@@ -625,8 +611,8 @@ class Calls(Interpreter):
     ) -> None:
         """Bind, in the analysis, a parameter ``*args`` or ``**kwargs`` to a new tuple or dict.
 
-        values : dict from indices or names to the possible objects of the arguments that it collects.
-        scope : the scope of the called function.  call : its ``rest`` are elements at unknown positions.
+        values : dict from indices or names to the objects that a collected argument may be.
+        ``call.rest`` has arguments at unknown indices.  scope : the scope of the called function.
         """
         made = self.object_made(parameter, scope)
         for thing in made:
@@ -655,8 +641,8 @@ class Calls(Interpreter):
         """Return the result of a call whose function has a rule for its name; None for other functions.
 
         There are two tables.  STEPS has functions with the derivative 0, such as ``floor``.  Their
-        results count as free of converted values (such as ``float(x)``), because no part of a gradient
-        is lost in them.  BY_NAME has the method that interprets each other function.
+        results count as free of converted values, because no part of a gradient is lost in them.
+        BY_NAME has the method that interprets each other function.
         """
         if call.name in STEPS and self.is_step(call):
             return self.object_made(call.node, scope)
@@ -681,9 +667,7 @@ class Calls(Interpreter):
         return self.of_all(call, scope, variables)
 
     def of_replace(self, call: Arguments, scope: Scope) -> Value | None:
-        """Return the object for the result of ``replace(x, name=value)`` in the analysed code.
-
-        It is a copy of a dataclass or named tuple with other attributes.
+        """Return the object for ``replace(x, name=value)``, a copy of x with other attributes.
 
         Return None for calls without keywords, such as ``str.replace``.
         """
@@ -758,9 +742,8 @@ class Calls(Interpreter):
     def of_all(self, call: Arguments, scope: Scope, more: Value = NOTHING) -> Value:
         """Return the possible results of a function that is not interpreted and has no rule of its own.
 
-        By this general rule, the result may contain the converted values (such as ``float(x)``) of all
-        arguments, of the objects ``more``, and of a method's object.  The function may also write these
-        values to arguments, files and generators.
+        The result may contain the converted values of all arguments, of ``more`` and, for a method, of
+        its object.  The function may also write these values to arguments, files and generators.
         """
         carried, method = [*call.carried, more], call.is_method
         owners = [call.owner] if method else []
@@ -808,12 +791,12 @@ class Calls(Interpreter):
     def read_outside(
         self, call: Arguments, carried: list[Value], owners: list[Value], into: int
     ) -> tuple[int, Channel | None]:
-        """Interpret what a call may read from and write to a file, device or process (a "channel").
+        """Interpret what a call may read from and write to a channel: a file, device or process.
 
-        Return an int and names.  The int has a bit for each converted value (such as ``float(x)``) that
-        the call may read.  The names identify the channel; they are None if the call uses none.
+        Return the bits of the converted values that the call may read, and the names of the channel;
+        None in place of the names if the call uses none.
         carried : the arguments.  owners : the object of a method, in a list.  into : the bits of the
-        converted values in the arguments.  They are added to those of a channel that the call may write.
+        converted values in the arguments, which a call that may write adds to those of the channel.
         """
         opened = [thing.channel for owner in owners for thing in owner if thing.channel is not None]
         outside = leads_outside(call.functions, call.name) or bool(opened)
@@ -833,8 +816,8 @@ class Calls(Interpreter):
     def of_heap(self, call: Arguments) -> Value:
         """Interpret a call of ``heapq`` or ``bisect`` that adds an element to a list.
 
-        Return the elements of the list, any of which the call may return.  For a function that only
-        adds, and so returns None, return KNOWN (the object for all constants).
+        Return the elements of the list, one of which ``heappop``, for example, returns; or KNOWN (the
+        object for all constants) for a function such as ``heappush``, which returns None.
         """
         heap, *values = call.positional
         for thing in heap:
@@ -845,9 +828,9 @@ class Calls(Interpreter):
     def of_database(self, call: Arguments, scope: Scope) -> Value | None:
         """Interpret a call that executes an SQL statement, and return the object that the call returns.
 
-        A converted value (such as ``float(x)``) that was written to a table may come back when the table
-        is read.  A cursor shares the tables of its connection.  Return None if this statement or an
-        earlier one cannot be parsed.
+        A converted value that was written to a table may come back when the table is read.  A cursor
+        shares the tables of its connection.  Return None if this or an earlier statement cannot be
+        parsed.
         """
         made = self.object_made(call.node, scope)
         owners = [(thing, self.databases.get(thing, thing)) for thing in call.owner]
@@ -879,9 +862,7 @@ class Calls(Interpreter):
     def progress(self, call: Arguments, scope: Scope) -> Value | None:
         """Return the analysis's object for a progress bar of tqdm, or None for other calls.
 
-        It yields the elements of its argument.
-
-        The bar also displays values, such as a loss.  They do not become its elements.
+        The bar yields the elements of its argument.  Values that it displays are not among them.
         """
         if not call.positional or not any(map(is_progress, call.functions)):
             return None
@@ -906,9 +887,7 @@ class Calls(Interpreter):
     def taint_outputs(self, call: Arguments, scope: Scope) -> None:
         """Note which streams and log handlers got converted values when a call printed or logged.
 
-        A converted value, such as ``float(x)``, is untracked: no gradient passes through it.
-
-        The program may read them back from a stream, for example from a ``StringIO``.
+        The program may read the values back, for example from a ``StringIO``.
         """
         taint = taint_of(call.all)
         if not taint:
@@ -932,8 +911,7 @@ class Calls(Interpreter):
     def emit(self, call: Arguments, taint: int, scope: Scope) -> None:
         """Interpret the logging of a message by the handlers that the analysed code added to a logger.
 
-        taint : an int with a bit for each converted value (such as ``float(x)``) in the message.  The
-        handlers may keep them.
+        taint : the converted values in the message, which the handlers may keep.
         """
         added = [thing.fields.get("<handlers>", NOTHING) for thing in call.owner]
         record = self.object_made(call.node, scope, taint, "record")
@@ -944,9 +922,9 @@ class Calls(Interpreter):
     def of_listener(self, call: Arguments, scope: Scope) -> Value | None:
         """Interpret a call that sets up where output goes, such as ``getLogger`` or ``redirect_stdout``.
 
-        The program may read converted values (such as ``float(x)``) back from such an output.  Return
-        the object of the stream, logger or list of warnings.  Return None for other functions, and for
-        ``addHandler``, whose handler is stored in the logger.
+        The program may read converted values back from such an output.  Return the object of the stream,
+        logger or list of warnings.  Return None for other functions, and for ``addHandler``, whose
+        handler is stored in the logger.
         """
         name, node = call.name, call.node
         if name in STREAMS and call.positional:
@@ -981,8 +959,7 @@ class Calls(Interpreter):
     def call_back(self, carried: list[Value], call: Arguments, scope: Scope) -> Value:
         """Interpret the user's functions among arguments of a library function, which may call them.
 
-        Return the union of their results.
-        carried : the possible objects of each argument.
+        Return the union of their results.  carried : for each argument the objects that it may be.
         """
         spot = spot_at(call.node, scope)
         found = NOTHING
@@ -992,12 +969,9 @@ class Calls(Interpreter):
         return found
 
     def write_out(self, call: Arguments, taint: int) -> None:
-        """Note that a library function may have written converted values to its arguments.
+        """Note that a library function may have written the converted values ``taint`` to its arguments.
 
-        The function's name tells which ones: ``out``, the first argument (names in WRITES), or all
-        arguments (WRITES_ALL).
-
-        taint : an int with a bit for each converted value (such as ``float(x)``) that it may write.
+        The function's name tells which arguments: ``out``, the first one (WRITES), or all (WRITES_ALL).
         """
         targets = call.keywords.get("out", NOTHING)
         if call.name in WRITES and call.positional:
@@ -1011,8 +985,6 @@ class Calls(Interpreter):
         """Note that a call in which values were converted may have written them to its arguments.
 
         The call may have written to a method's object, and to arguments such as ``out``.
-
-        taint : an int with a bit for each of these conversions (such as ``float(x)``).
         """
         if call.owner and not is_module(call.owner) and call.name not in READS:
             for thing in call.owner:
@@ -1022,8 +994,7 @@ class Calls(Interpreter):
     def kept_by_library(self, call: Arguments, taint: int, scope: Scope) -> None:
         """Note where a library's function may have put the values that it converted.
 
-        The function may write a value into its arguments, or pass it to callbacks of the user, which are
-        interpreted.  taint : an int with a bit for each of these conversions (such as ``float(x)``).
+        It may write them into its arguments, or pass them to callbacks, which are interpreted.
         """
         made = self.object_made(call.node, scope, taint, "kept")
         for thing in call.owner.union(*call.all):
@@ -1036,7 +1007,6 @@ class Calls(Interpreter):
 
         It may write to files or devices.  A function without Python source may also write to all
         arguments, if it is a builtin, has callbacks, or is called by a library.
-        taint : an int with a bit for each converted value (such as ``float(x)``) in the arguments.
         """
         if leads_outside(call.functions, call.name):  # ``shutil.copy(a, b)``
             self.write_outside(names_of(call.all), taint)
@@ -1070,8 +1040,7 @@ class Calls(Interpreter):
     ) -> Value:
         """Return the object for an iterable of tuples, such as ``zip`` or ``dict.items`` returns.
 
-        node : the syntax tree of the call.  parts : the possible objects of item 0, 1 and so on of each
-        tuple.
+        node : the syntax tree of the call.  parts : what item 0, 1 and so on of a tuple may be.
         kind : a text that distinguishes several objects of one call.
         """
         element = self.object_made(node, scope, kind=f"{kind} element")
@@ -1108,10 +1077,9 @@ class Calls(Interpreter):
     def is_step(self, call: Arguments) -> bool:
         """Return True if the called function has the derivative 0, as ``np.sign`` has.
 
-        The name of the called function is in STEPS, but a user may have another function of this name.
-        A method is taken for NumPy's if its object contains converted values (such as ``float(x)``)
-        itself, as an array does, or holds no object with such values.  A function is taken for NumPy's
-        if it holds no such object, unlike a ``functools.partial`` that holds one.
+        Its name is in STEPS, but a user may use the name, too.  A method is taken for NumPy's if its
+        object itself contains converted values, as an array does, and for the user's if only a part of
+        the object does.  A function with converted values, such as a partial, counts as the user's.
         """
         node = call.node
         count = len(node.args) + len(node.keywords)
@@ -1129,7 +1097,7 @@ class Calls(Interpreter):
         A copy has the same elements.  So return the objects of the arguments themselves, and a new
         object with the keyword arguments as items.
 
-        carried : the possible objects of each argument.
+        carried : for each argument the objects that it may be.
         """
         made = self.object_made(call.node, scope)
         for thing in made:
@@ -1172,9 +1140,9 @@ def implicit_call(
 ) -> Arguments:  # fmt: skip
     """Return an Arguments object for a call that Python makes implicitly, such as that of ``__add__``.
 
-    node : the expression that makes the call.  name : the called method.  owner : the objects it may
-    belong to.  functions : the objects that may be called.
-    arguments : the possible objects of each argument.  rest : the objects that any argument may be.
+    node : the expression that makes the call.  name : the called method.  owner : the objects to which
+    it may belong.  functions : the objects that the function may be.
+    arguments : those that each argument may be.  rest : those that may be an argument at any position.
     """
     tree = ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [], []), node)
     return Arguments(tree, name, owner, functions, [*arguments], {}, rest)
@@ -1241,9 +1209,9 @@ def is_progress(thing: Thing) -> bool:
 
 
 def held_by(functions: Value) -> Value:
-    """Return the library callables that hold converted values, such as a ``functools.partial``.
+    """Return those of ``functions`` that hold a converted value, as a ``functools.partial`` may.
 
-    A converted value, such as ``float(x)``, is untracked: no gradient passes through it.
+    Functions of the user's code, which are interpreted, are left out.
     """
     made = (thing for thing in functions if thing.closure is None)
     return frozenset(thing for thing in made if taint_of([frozenset((thing,))]))
@@ -1256,9 +1224,9 @@ def is_key(tree: ast.AST, call: Arguments) -> bool:
 
 
 def all_to_each(call: Arguments) -> Arguments:
-    """Return the arguments of a call such that each parameter may get any of them, or their elements.
+    """Return ``call`` changed so that each parameter may get any argument, or an element of one.
 
-    They serve callbacks, because it is not known with which arguments a library calls them.
+    It serves for callbacks of a library, because it is not known which arguments they get.
     """
     values = frozenset(t for v in (*call.all, call.owner) for t in v if t.closure is None)
     return call._replace(positional=[], keywords={}, rest=values.union(*map(all_fields, values)))

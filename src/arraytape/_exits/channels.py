@@ -33,7 +33,7 @@ class Channels:
         Return True if one of them is new there.
 
         names : the texts and objects that identify the file, such as its path.  taint : an int with a
-        bit for each converted value (such as ``float(x)``).
+        bit for each converted value.
         """
         before = self.taints.get(names, 0)
         self.taints[names] = before | taint
@@ -41,8 +41,6 @@ class Channels:
 
     def read(self, names: Channel) -> int:
         """Return an int with a bit for each converted value that may be in a file, device or process.
-
-        A converted value, such as ``float(x)``, is untracked: no gradient passes through it.
 
         names : the texts and objects that identify the file, such as its path.
         """
@@ -71,8 +69,8 @@ def texts_of(names: Channel) -> frozenset[str]:
 def names_of(values: Iterable[Value]) -> Channel:
     """Return the names of the file, device or process that a call may use.
 
-    values : the possible objects of each argument of the call.  The names are the texts and paths among
-    these objects; if there are none, the objects themselves.
+    values : for each argument of the call the objects that it may be.  The names are the texts and paths
+    among these objects; if there are none, the objects themselves.
     """
     names: set[object] = set()
     others: set[object] = set()
@@ -89,9 +87,7 @@ def names_of(values: Iterable[Value]) -> Channel:
 def leads_outside(functions: Value, name: str) -> bool:
     """Return True if one of ``functions`` may read or write files, devices or processes.
 
-    A converted value (such as ``float(x)``) may be written there and come back.
-
-    name : the name by which the analysed code calls the function.
+    A converted value may be written there and come back.  name : the name of the function in the call.
     """
     for thing in functions:
         actual = thing.actual

@@ -25,9 +25,7 @@ OPERATORS = "<arraytape"  # the beginning of the file name of a compiled op
 
 
 class Entry(NamedTuple):
-    """A recorded op that got a constant after a conversion of a followed value to untracked data.
-
-    A converted value, such as ``float(x)``, is untracked: no gradient passes through it.
+    """A recorded op that got a constant after a conversion, as by ``float(x)``, of a followed value.
 
     stack : the call stack at the op.  op : the op's name.  places : the indices of the inputs that are
     constants, because the recorder (a tape or an accumulator) does not follow them.  inputs : the names
@@ -41,9 +39,9 @@ class Entry(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """The numbers of one converted value, such as ``float(x)``, which identify a later copy of it.
+    """Floats of a converted value: a later constant with one of them was probably computed from it.
 
-    numbers : the numbers with many decimals, which are hardly equal by chance.
+    numbers : the floats with many decimals, which are hardly equal by chance.
     data : a weak reference to the raw data of the converted value.
     """
 
@@ -58,9 +56,9 @@ class Journal:
     computed from the value, and the gradient then lacks a part.
 
     known : the value ids that the recorder follows.
-    frames : the ``id()`` of each Python frame that entered the recorder's ``with`` block, at which
-    stacks are cut.
-    seen : the numbers of the first REMEMBERED conversions.
+    frames : the ``id()`` of each Python frame that entered the recorder's ``with`` block.  Noted call
+    stacks end there.
+    seen : a Seen for each of the first REMEMBERED conversions.
     entries : list of tuples (index of a record, Entry, True if the constant has a number of a converted
     value).
     """
@@ -105,10 +103,9 @@ class Journal:
         self.entries.append((index, Entry(stack, plan.name, places, names), came_back))
 
     def entered_inside(self, entries: Sequence[tuple[int, Entry, bool]], index: int) -> None:
-        """Add the constants that ops got within a user's function whose call is one record.
+        """Add constants that entered ops in a user's function, whose call is record number ``index``.
 
-        entries : tuples as in ``self.entries``, from the inside of the function.
-        index : the number of the record, which all of them get.
+        entries : tuples as in ``self.entries``, noted while the function ran.
         """
         self.entries += [(index, entry, came_back) for _, entry, came_back in entries]
 
@@ -126,10 +123,9 @@ class Journal:
 
 
 def has_numbers(plan: Plan, record: Record) -> bool:
-    """Return True if a record keeps a float as the value of one of its op's parameters.
+    """Return True if a parameter (no input) of a recorded call was a float, as p in ``norm(x, p)``.
 
-    Such a float is a constant, which may have been computed from a converted value (such as
-    ``float(x)``).
+    Such a float is a constant, which may have been computed from a converted value.
     plan : the description of the op's inputs and parameters.
     """
     return any(
@@ -168,9 +164,8 @@ def is_integral(data: Any) -> bool:
 def numbers_of(data: Any) -> Iterator[Any]:
     """Yield the numbers with more than four decimals among the first SAMPLE numbers of ``data``.
 
-    They show whether a constant is a copy of a converted value (such as ``float(x)``).
-
-    Numbers with fewer decimals are skipped, because they may be equal by chance.
+    They show whether a constant is a copy of a converted value.  Numbers with fewer decimals may be
+    equal by chance.
     """
     if isinstance(data, float | complex):
         values = [data]

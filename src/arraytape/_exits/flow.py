@@ -32,7 +32,7 @@ class Flow(Calls):
     A conversion, such as ``float(x)``, makes untracked data.  An entry is an op that got a constant
     later.
 
-    waiting : dict from source locations of ops to the entries there, with their indices and Paths.
+    waiting : dict from source locations of ops to tuples (index of an entry, its Path, the entry).
     exactly, anyhow : dicts from the index of an entry to an int.  Bit i is set if the value of
     conversion i may be in the constant.  ``exactly`` counts only the chain of calls that led to the
     entry, ``anyhow`` all chains.
@@ -52,8 +52,6 @@ class Flow(Calls):
 
     def is_reached(self, exit_: int, entry: int) -> bool | None:
         """Return True if the converted value number ``exit_`` may be in the constant number ``entry``.
-
-        A converted value, such as ``float(x)``, is untracked: no gradient passes through it.
 
         Return None if the analysis has not come to the code of both.
         """
@@ -77,19 +75,17 @@ class Flow(Calls):
             )
 
     def note_arrival(self, i: int, path: Path, scope: Scope, taint: int) -> None:
-        """Note which converted values may be in the constant that entered op number ``i``.
+        """Note which converted values, the bits of ``taint``, may be in the constant of entry ``i``.
 
-        A converted value, such as ``float(x)``, is untracked: no gradient passes through it.
-
-        taint : an int with a bit for each of these values.  path : the chain of calls that led to the
-        entry.  scope : the scope that is now interpreted.
+        path : the chain of calls that led to the entry in the program.  scope : the scope that the
+        analysis is interpreting, with the calls that have led there.
         """
         self.anyhow[i] = self.anyhow.get(i, 0) | taint
         if not path.exact or path.calls == scope.calls:
             self.exactly[i] = self.exactly.get(i, 0) | taint
 
     def operands_of_node(self, node: ast.AST, entry: Entry, scope: Scope) -> list[Value]:
-        """Evaluate the constant operands of an op, and return the possible objects of each.
+        """Evaluate the constant operands of an op; return for each the objects that it may be.
 
         node : the expression or statement that ran the op.  If it does not show which of its operands
         are the constants, return the objects of all operands.
@@ -106,7 +102,7 @@ class Flow(Calls):
         return self.evaluate_each(subexpressions(node), scope)
 
     def operands_of_call(self, node: ast.Call, entry: Entry, scope: Scope) -> list[Value]:
-        """Evaluate the arguments of a call that ran an op; return the possible objects of its constants.
+        """Evaluate the constant arguments of a call that ran an op; return what each of them may be.
 
         Inputs that the recorder (a tape or an accumulator) follows are left out.  Return the values of
         all arguments if they cannot be matched with inputs: the called name is not the op's, or
@@ -131,11 +127,9 @@ class Flow(Calls):
 def verdicts(exits: Sequence[Stack], entries: Sequence[Entry]) -> Verdicts:
     """Decide for each conversion and each later constant whether the constant may contain the value.
 
-    exits : the call stacks of the conversions.  A constant that contains the value of ``float(x)`` makes
-    a gradient wrong, since no tape follows it.
-    exits : the call stacks of the conversions.  entries : the ops that got constants.  Return a list of
-    rows, one for each conversion, of verdicts (True, False or None), one for each constant.  A verdict
-    is None if it is unknown, for example because the two stacks have no outermost frame in common.
+    exits : the call stacks of the conversions, such as ``float(x)``.  entries : ops that got constants.
+    Return a row for each conversion: a list of verdicts (True, False or None), one for each constant.  A
+    verdict is None if it is unknown, for example because the stacks have no outermost frame in common.
     """
     rows: Verdicts = [[None] * len(entries) for _ in exits]
     roots: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
@@ -170,10 +164,7 @@ KNOWN: dict[object, tuple[Verdicts | None, object]] = {}
 
 
 def analysed(exits: Sequence[Stack], entries: Sequence[Entry]) -> Verdicts | None:
-    """Return the verdicts on conversions and constants under one outermost frame, from a cache.
-
-    A verdict is True if the constant may contain the converted value (such as ``float(x)``).  The list
-    has a row for each conversion, or is None if the analysis failed.
+    """Return the verdicts on conversions and constants, or None, as ``flow_of`` does, from a cache.
 
     exits : the call stacks of the conversions.  entries : the ops that got constants.
     """

@@ -109,10 +109,10 @@ def without_generated(stack: Stack) -> list[Place]:
 
 
 class Methods(dict[type[ast.AST], str]):
-    """A cache of the names of the interpreter's methods, by the class of the AST node that they handle.
+    """A cache from the classes of AST nodes to the names of the methods that interpret such nodes.
 
-    The names are such as ``do_If`` for statements and ``of_Call`` for expressions.  The first lookup of
-    a class adds its name.
+    They are ``do_If`` and the like for statements, ``of_Call`` and the like for expressions.  The first
+    lookup of a class adds its name.
     """
 
     def __missing__(self, kind: type[ast.AST]) -> str:
@@ -129,13 +129,13 @@ class Interpreter(abc.ABC):
     A Thing represents one or more objects of the program, and has the converted values (as of
     ``float(x)``) in them.  A method ``do_X`` interprets a statement of the AST node class X.  A method
     ``of_X`` returns the objects to which an expression may evaluate.  ``scope`` has the variables of the
-    function that is interpreted.
+    function that is interpreted.  ``taint`` is an int with a bit for each converted value.
 
     exits : pairs (bit, call stack) of the conversions.
     stacks : all known call stacks.
     leaving : dict from source locations to pairs (Path, bit) of the conversions there.
-    callees : dict from the source location of a call on a stack to the functions that ran in the call.
-    They are a dict from code objects to one source location inside the function.
+    callees : dict from the source location of a call on a stack to the functions that ran in the call,
+    as a dict from each code object to one source location inside it.
     lines : dict from files to the first lines of all these source locations.
     things : dict from keys to the ``Thing`` of each object.
     paths : dict from a tuple of calls to the one tuple that is used, so that equal chains of calls are
@@ -198,8 +198,8 @@ class Interpreter(abc.ABC):
         """Return a set with one Thing, the object that the expression ``node`` creates.
 
         A function that is called at two places creates two objects, one for each chain of calls.
-        taint : an int with a bit for each converted value (such as ``float(x)``) that the object may
-        contain.  kind : a text that distinguishes several objects of one node.
+        taint : the converted values that the object may contain.
+        kind : a text that distinguishes several objects of one node.
         """
         found = self.thing(node, id(scope.calls), kind)
         if taint:
@@ -218,12 +218,7 @@ class Interpreter(abc.ABC):
         return made
 
     def mark(self, thing: Thing, taint: int) -> None:
-        """Note that an object may contain converted values (such as ``float(x)``).
-
-        If the object stands for a file, the file may contain them, too.
-
-        taint : an int with a bit for each of these conversions, which is added to ``thing.taint``.
-        """
+        """Note that an object (and its file, if it stands for one) may contain the values ``taint``."""
         if taint & ~thing.taint and not thing.is_fixed:
             thing.taint |= taint
             self.grown += 1
@@ -231,11 +226,7 @@ class Interpreter(abc.ABC):
                 self.write_outside(thing.channel, taint)
 
     def write_outside(self, names: Channel, taint: int) -> None:
-        """Note that converted values may have been written to a file, device or process.
-
-        names : the names of this channel.  taint : an int with a bit for each conversion (such as
-        ``float(x)``).
-        """
+        """Note that converted values may have been written to the file or device with these names."""
         if names and self.channels.write(names, taint):
             self.grown += 1
             # Names without a text are objects such as ``BytesIO``, which hold what is written to them.
@@ -282,8 +273,7 @@ class Interpreter(abc.ABC):
     def unknown(self, node: ast.AST, scope: Scope) -> Value:
         """Return an object for a read that finds no value, because the analysis missed a write.
 
-        The missed write may have stored any value that was converted so far, so the object gets the bits
-        of all these conversions (such as ``float(x)``) as its taint: an int.
+        The object may contain all values converted so far, since the missed write may have stored them.
         """
         return self.object_made(node, scope, self.left, "unknown")
 
@@ -414,11 +404,8 @@ class Interpreter(abc.ABC):
     def bind_free_names(self, scope: Scope, code: CodeType) -> None:
         """Bind each free variable of a function to a new object that holds no converted value yet.
 
-        A converted value, such as ``float(x)``, is untracked: no gradient passes through it.
-
-        The function around it, which binds these variables, was not interpreted.
-
-        scope : the scope of the enclosing function.  code : the code of the inner function.
+        The enclosing function, which binds these variables, was not interpreted.
+        scope : a scope for its variables.  code : the code of the inner function.
         """
         for name in code.co_freevars:
             scope.names.setdefault(name, frozenset((self.thing("free", code, name),)))
@@ -461,9 +448,8 @@ class Interpreter(abc.ABC):
     def leaves_here(self, spot: Spot, scope: Scope) -> int:
         """Return an int with a bit for each conversion that the program made at the location ``spot``.
 
-        A conversion (such as ``float(x)``) counts if the calls that led to it are unknown, or are the
-        calls that led to ``scope``.  The bits are also added to ``left``, the conversions that the
-        analysis has come to.
+        A conversion counts if the calls that led to it are unknown, or are the calls that led to
+        ``scope``.  The bits are also added to ``left``, the conversions that the analysis has come to.
         """
         found = 0
         for path, bit in self.leaving.get(spot, ()):
@@ -474,12 +460,9 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def arrive(self, spot: Spot, node: ast.AST, scope: Scope) -> None:
-        """Do what a subclass needs to do when the expression at the location ``spot`` was evaluated.
+        """React to the evaluation of ``node`` at the location ``spot``, in subclasses.
 
-        For example, ``Flow`` looks for converted values (such as ``float(x)``) in the operands if a
-        constant entered an op here.
-
-        node : the expression.
+        ``Flow`` looks for converted values in the operands if a constant entered an op here.
         """
 
     # --- statements -------------------------------------------------------------------------------
@@ -500,8 +483,7 @@ class Interpreter(abc.ABC):
     def taint_statement(self, statement: ast.stmt, taint: int, scope: Scope) -> None:
         """Note that all objects which a statement assigns or returns may contain converted values.
 
-        taint : an int with a bit for each conversion (such as ``float(x)``) in the statement.  It is not
-        known which of its expressions converted a value.
+        taint : the values that expressions of the statement converted; which ones is not known.
         """
         made = self.object_made(statement, scope, taint, "left")
         for node in ast.walk(statement):
@@ -699,10 +681,7 @@ class Interpreter(abc.ABC):
         self.bind(node.target, before | made, scope)
 
     def bind(self, target: ast.AST, value: Value, scope: Scope) -> None:
-        """Interpret the assignment of a value to a name, an attribute, an item, or a tuple of these.
-
-        value : the possible objects.
-        """
+        """Interpret the assignment of a value to a name, an attribute, an item, or a tuple of these."""
         if isinstance(target, ast.Name):
             scope.assign(target.id, value)
         elif isinstance(target, ast.Starred):
@@ -753,11 +732,10 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def wrote(self, spot: Spot, owners: Value, value: Value, scope: Scope) -> None:
-        """Do what a subclass needs to do at a write ``x[k] = value`` at the source location ``spot``.
+        """React to a write ``x[k] = value`` at the location ``spot``, in subclasses.
 
-        For example, ``Flow`` looks for converted values (such as ``float(x)``) in x and ``value`` if a
-        tape recorded the write.
-        owners : the possible objects x.
+        ``Flow`` looks for converted values in x and ``value`` if a tape recorded the write.
+        owners : the objects that x may be.
         """
 
     # --- expressions ------------------------------------------------------------------------------
@@ -787,8 +765,6 @@ class Interpreter(abc.ABC):
     def of_other(self, node: ast.AST, scope: Scope) -> Value:
         """Return a new object that may contain the converted values of all subexpressions.
 
-        A converted value, such as ``float(x)``, is untracked: no gradient passes through it.
-
         This serves the node classes that have no method ``of_X``.
         """
         parts = self.evaluate_each(subexpressions(node), scope)
@@ -802,7 +778,7 @@ class Interpreter(abc.ABC):
         So ``path + ".txt"`` names a file if ``path`` is a text: a value may be written there and read
         back.
 
-        made : the new objects.  parts : the possible objects of the operands.
+        made : the new objects.  parts : for each operand the objects that it may be.
         """
         if any(thing.channel or thing.text for part in parts for thing in part):
             for thing in made:
@@ -928,7 +904,7 @@ class Interpreter(abc.ABC):
     def attribute(self, owners: Value, name: str, node: ast.AST, scope: Scope) -> Value:
         """Return the objects that ``x.name`` may be in the analysis, for any x in ``owners``.
 
-        node : the expression that reads the attribute, to which new objects belong.
+        node : the expression ``x.name``.
         """
         if name == "__dict__":
             return self.views_of(owners)
@@ -974,16 +950,12 @@ class Interpreter(abc.ABC):
     ) -> Value | None:
         """Interpret a call of the method ``name`` of an object; return the objects it may return.
 
-        arguments : the possible values of each argument.  Return None if no class of the user defines
-        the method.
-        node : the expression that calls the method.
+        Return None if no class of the user defines the method.
+        arguments : for each argument the objects that it may be.  node : the expression that calls.
         """
 
     def classes_of(self, owners: Value) -> Value:
-        """Return the objects for the classes of ``owners``: for each object x, that of ``x.__class__``.
-
-        Objects of unknown class are left out.
-        """
+        """Return the objects that ``x.__class__`` may be, for any x of known class in ``owners``."""
         found: set[Thing] = set()
         for thing in owners:
             found |= thing.fields.get("<class>", NOTHING)
@@ -1003,11 +975,9 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def inherited(self, thing: Thing, name: str, node: ast.AST, scope: Scope) -> Value:
-        """Return the objects that ``thing.name`` may be if the class of the instance defines it.
+        """Return the objects that ``thing.name`` may be if the class of ``thing`` defines the name.
 
-        They are bound methods, or the values of a property.
-
-        node : the expression ``thing.name``.  scope : the variables at it.
+        The objects are bound methods, or the values of a property.
         """
 
     @abc.abstractmethod
@@ -1020,7 +990,7 @@ class Interpreter(abc.ABC):
     ) -> None:
         """Interpret the user's ``__set__`` or ``__setattr__`` that an assignment ``x.a = value`` ran.
 
-        target : the expression ``x.a``.  owners : the possible objects x.
+        target : the expression ``x.a``.  owners : the objects that x may be.
         """
 
     @abc.abstractmethod

@@ -37,9 +37,9 @@ class Doubt(NamedTuple):
     ``xp.grad`` and similar functions can run the user's function again, compare the derivative with
     differences, and report the findings only if it is wrong.
 
-    findings : messages on missing parts.  written : messages on writes to NumPy copies, which are lost.
-    what : the request for messages, such as "gradient".  exits : the conversions (such as ``float(x)``)
-    of values that depend on the sources.
+    findings : messages on missing parts.  written : messages on lost writes, to NumPy copies of Arrays.
+    what : the name of the derivative in messages, such as "gradient".
+    exits : the conversions (such as ``float(x)``) of values that depend on the sources.
     places : keys of the source lines of these conversions, and of the ops that got constants.
     """
 
@@ -62,15 +62,15 @@ TEXTS = frozenset(("format()", "repr()", "str()"))
 
 
 class LostParts:
-    """The untracked conversions (such as ``float(x)``) because of which one derivative may lack a part.
+    """The untracked conversions, such as ``float(x)``, that may make a requested derivative incomplete.
 
     They are collected before the backward pass, and reported after it by ``report``.
 
     records : those of the recorder (a tape or an accumulator) that computes the derivative.
     journal : its conversions, and the constants that entered ops after them.
     sources, targets : value ids.
-    between : pairs (record number, record) for the conversions of values that depend on a source, before
-    the last record of a target.
+    between : pairs (record number, LEFT record) of the conversions of values that depend on a source.
+    Conversions after the last record of a target are left out.
     """
 
     def __init__(
@@ -88,18 +88,15 @@ class LostParts:
     def converted_sources(self) -> set[int]:
         """Return the ids of the converted values and of all values from which they were computed.
 
-        A converted value, such as ``float(x)``, is untracked: no gradient passes through it.
-
         A source among them may lose a part of its derivative.
         """
         return sources_of(self.records, [left.value for _, left in self.between])
 
     def describe_exits(self, absent: Container[int]) -> list[tuple[int, Exit]]:
-        """Return pairs (record number, Exit) for the conversions before the last record of a target.
+        """Return pairs (record number, Exit) for the conversions (such as ``float(x)``) in ``between``.
 
-        absent : the ids of the sources whose derivative is None.  An Exit describes a conversion (such
-        as ``float(x)``); its fields say whether the converted value depends on such a source, or on
-        another one.
+        An Exit tells whether the value depends on a source whose derivative is None, and whether it
+        depends on a source that has a derivative.  absent : the ids of the former sources.
         """
         gone = {value_id for value_id in self.sources if value_id in absent}
         without, others = (
@@ -114,9 +111,7 @@ class LostParts:
     def suspected(self, left: list[tuple[int, Exit]]) -> list[Exit]:
         """Return the conversions whose values may have reached a target as constants.
 
-        A conversion, such as ``float(x)``, makes data that no tape follows.
-
-        left : the conversions to check, in pairs (record number, Exit).
+        left : the conversions (such as ``float(x)``) to check, in pairs (record number, Exit).
         """
         return find_suspected(self.records, self.journal, left, self.targets)
 
@@ -132,11 +127,11 @@ class LostParts:
     ) -> None:
         """Warn or raise, according to ``mode``, if the derivative may lack a part.
 
-        absent : the ids of sources whose derivative is None.  what : the request, such as "gradient".
-        mode : "warn" or "raise".  never_zeros : True if the caller returns zeros in place of None, and
-        wrong zeros have to be an error.  unseen : True if the recorder (a tape or an accumulator) does
-        not know a target, which may then depend on any value.  doubts : a list that gets a Doubt in
-        place of a warning or error; None to report at once.
+        absent : the ids of sources whose derivative is None.  what : the derivative, such as "gradient".
+        mode : "warn" or "raise".  never_zeros : True if the caller returns zeros in place of None; zeros
+        that may be wrong are then an error.  unseen : True if a target was not computed on the tape, so
+        that it may depend on any value.  doubts : a list to which a Doubt is added in place of a warning
+        or error; None to report at once.
         """
         if not self.between:
             return
@@ -154,10 +149,7 @@ class LostParts:
     def places(self, exits: Sequence[Exit]) -> frozenset[object]:
         """Return keys of the source lines of conversions, and of the ops that later got constants.
 
-        A conversion, such as ``float(x)``, makes data that no tape follows.
-
         Calls with the same keys share one check of the derivative by differences, which is slow.
-
         exits : the conversions (such as ``float(x)``).
         """
         back = [(stack_key(entry.stack), entry.op) for _, entry, _ in self.journal.entries]
@@ -179,14 +171,13 @@ def findings(
     left: Sequence[tuple[int, Exit]], suspected: Sequence[Exit], what: str, mode: str,
     never_zeros: bool, unseen: bool,
 ) -> list[Finding]:  # fmt: skip
-    """Return the messages (Findings) that a gradient is None, would be zeros, or may lack a part.
+    """Return the messages on a derivative that is None, would be wrong zeros, or may lack a part.
 
     left : all conversions (such as ``float(x)``), in pairs (record number, Exit).
-    suspected : those whose values may have come back as constants.
-    what : the request, such as "gradient".  mode : "warn" or "raise".
-    never_zeros : True if wrong zeros have to be an error.
-    unseen : True if the recorder (a tape or an accumulator) does not know a target, which may then
-    depend on any value.
+    suspected : the conversions whose values may have come back as constants.
+    what : the derivative, such as "gradient".  mode : "warn" or "raise".
+    never_zeros : True if the caller returns zeros for None; then None is an error if it may be wrong.
+    unseen : True if a target was not computed on the tape, so that it may depend on any value.
     """
     places: dict[object, Exit] = {}  # one conversion for each source line
     for _, exit_ in left:
@@ -222,10 +213,9 @@ def written_copies(exits: Sequence[Exit], mode: str) -> list[Finding]:
 
 
 def may_have_come_back(exits: Sequence[Exit], suspected: Sequence[Exit]) -> bool:
-    """Return True if the value of a conversion in ``exits`` may have come back as a constant.
+    """Return True if a conversion in ``exits`` has the source location of one in ``suspected``.
 
-    ``suspected`` holds those found by the analysis.  The value may have come back if a conversion (such
-    as ``float(x)``) in ``suspected`` has the same source location.
+    The values of suspected conversions, such as ``float(x)``, may have come back as constants.
     """
     places = {stack_key(exit_.stack) for exit_ in suspected}
     return any(stack_key(exit_.stack) in places for exit_ in exits)

@@ -112,10 +112,7 @@ def without_private_modules(name: str) -> str:
 
 
 class Conversion(NamedTuple):
-    """Two clauses for an error message about a conversion: what to do, and what happened.
-
-    A conversion, such as ``float(x)``, makes data that no tape follows.
-    """
+    """Two clauses for an error message about a conversion: what to do, and what happened."""
 
     advice: str
     fact: str
@@ -170,7 +167,7 @@ def remedy(exit_: Exit | LeftRecord) -> str:
 
 
 def by_written_code(place: Place | None, how: str) -> str:
-    """Return advice on an Array that NumPy wrote into one of its own arrays; "" for other conversions.
+    """Return advice on code such as ``a[0] = x``, where a is NumPy's and x an Array; "" for other code.
 
     place : the user's line.  how : the conversion in it, such as "float()".
     """
@@ -278,10 +275,7 @@ def returns_labels(module: str, place: Place) -> bool:
 
 
 def exit_places(exits: Sequence[Exit]) -> str:
-    """Return the source lines of conversions as text for a message, each once, at most SHOWN lines.
-
-    A conversion, such as ``float(x)``, makes data that no tape follows.
-    """
+    """Return the source lines of conversions as text for a message: each once, at most SHOWN lines."""
     lines = [*dict.fromkeys(map(exit_text, exits))]
     more = f" and {len(lines) - SHOWN} more places" if len(lines) > SHOWN else ""
     return ", ".join(lines[:SHOWN]) + more
@@ -304,8 +298,6 @@ def ways_back(exits: Sequence[Exit]) -> str:
 
 def lost_message(exits: Sequence[Exit], what: str) -> str:
     """Return the message that a derivative lacks a part because of the conversions ``exits``.
-
-    A conversion, such as ``float(x)``, makes data that no tape follows.
 
     what : the first clause, such as "gradient is None".
     """

@@ -113,8 +113,6 @@ def taint_of(values: Iterable[Value]) -> int:
 def taint_of_free_names(function: ast.AST, scope: Scope | None) -> int:
     """Return an int with a bit for each converted value that a function may read from outer scopes.
 
-    A converted value, such as ``float(x)``, is untracked: no gradient passes through it.
-
     function : the syntax tree.  scope : the scope in which the function is defined.
     """
     names = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}

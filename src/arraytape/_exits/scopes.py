@@ -18,11 +18,12 @@ class Scope:
     """The variables of one call of a function, or of a module, during the analysis.
 
     file : the file of the source code.  parent : the scope around this one, None for a module.
-    names : dict from each variable to its possible values.  alive : True if the current statement can be
-    reached.  jumps : list of ``names`` at each ``break`` and ``continue`` of the current loop.
+    names : dict from each variable to the objects that it may be.
+    alive : True if the current statement can be reached.
+    jumps : the ``names`` at each ``break`` and ``continue`` of the current loop, in a list.
     returns, yields : the objects that the function may return or yield.
-    calls : the source locations of the calls that lead to this scope, outermost first.  outer : the
-    names that are declared global or nonlocal.
+    calls : the source locations of the calls that lead to this scope, outermost first.
+    outer : the names that are declared global or nonlocal.
     """
 
     def __init__(self, file: str, parent: Scope | None, calls: tuple[Any, ...] = ()) -> None:
@@ -45,15 +46,15 @@ class Scope:
         return None
 
     def own(self, name: str) -> Value | None:
-        """Return the objects that a variable of this scope itself may be, or None without one."""
+        """Return the objects that a variable of this scope itself may be; None if it has none."""
         found = self.names.get(name)
         anywhere = self.names.get(ANY)
         return found if anywhere is None else (found or NOTHING) | anywhere
 
     def assign(self, name: str, value: Value) -> None:
-        """Bind a name in this scope to the possible objects ``value``.
+        """Bind a name in this scope, which may now be any object in ``value``.
 
-        For a global or nonlocal name, add them to the name's values in the outer scope.
+        For a global or nonlocal name, add the objects to those that the name may be in its own scope.
         """
         if name not in self.outer:
             self.names[name] = value
@@ -89,10 +90,7 @@ class Scope:
         self.names = join_names(*ends) if ends else before
 
     def end_of_turn(self) -> None:
-        """End an iteration of a loop: variables may have their values at its end or at a jump.
-
-        A jump is a ``break`` or ``continue``.
-        """
+        """End an iteration of a loop: join the variables at its end, ``break`` and ``continue``."""
         self.names = join_names(*self.jumps, *([self.names] if self.alive else []))
         self.jumps, self.alive = [], True
 
@@ -102,7 +100,7 @@ class ModuleScope(Scope):
 
     A name that the analysed code has not bound has its value in the running module.
 
-    actual : the globals of the running module.  resolve : function from such a value to its Things.
+    actual : the globals of the running module.  resolve : a function from a value to its ``Thing``s.
     """
 
     def __init__(

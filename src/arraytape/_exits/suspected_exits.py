@@ -82,10 +82,10 @@ def frames_in_library(stack: Stack) -> Stack:
 
 
 def writes_out(stack: Stack) -> bool:
-    """Return True if a library function that converted a value may write its result to ``output=``.
+    """Return True if a library function that converted a value was called with ``output=``.
 
-    Then the converted value (such as ``float(x)``) may come back in the array ``output``.  stack : that
-    of the conversion.  Return True also if the source of the call is missing.
+    Then the converted value may come back in the array ``output``.  stack : the call stack of the
+    conversion.  Return True also if the source of the call is missing.
     """
     inside = frames_in_library(stack)
     if not inside:
@@ -164,13 +164,13 @@ def find_suspected(
     exits: Sequence[tuple[int, Exit]],
     targets: Sequence[int],
 ) -> list[Exit]:
-    """Return the conversions whose values may be in constants on which the targets depend.
+    """Return those conversions in ``exits`` whose values may have come back to a target, as constants.
 
     The gradient of such a target may lack a part.
     records : those of one recorder (a tape or an accumulator).
     journal : its conversions (such as ``float(x)``), and the constants that entered ops after them.
-    exits : the conversions to check, in pairs (record number, Exit).  targets : value ids.  The field
-    ``back`` of a returned Exit has the stacks of the ops that got such constants.
+    exits : pairs (record number, Exit).  targets : value ids.  The field ``back`` of a returned Exit has
+    the stacks of the ops that got such constants.
     """
     left = [(i, exit_) for i, exit_ in exits if exit_.how not in STEPS]
     if not left:

@@ -45,8 +45,6 @@ GO_ON: Any = object()  # ``ask_modes`` returns this if no mode answers: the op i
 class OpFunctionLike(Protocol):
     """The type of an op's public function, such as ``xp.exp``, with the members that modes use.
 
-    A mode is an object that observes the calls of ops in a thread, or computes results in place of ops.
-
     The class is ``_define.op_function.OpFunction``, which this module may not import.
 
     op : the op.  names : the names of the function's positional parameters.
@@ -58,7 +56,7 @@ class OpFunctionLike(Protocol):
     function: FunctionType
 
     def with_raw(self, raw: Callable[..., Any]) -> FunctionType:
-        """Return a copy of ``function`` that calls no modes, and ``raw`` in place of NumPy's function.
+        """Return a copy of ``function`` that calls ``raw``, not NumPy's function, and bypasses modes.
 
         A mode, which answers calls of ops, calls the copy to record an op whose data it computes itself.
 
@@ -122,12 +120,11 @@ class Mode:
 
 
 class ProgramMode(Mode):
-    """A mode that answers only calls of ops by the user's function that a recorder runs or traces.
+    """A mode that answers the calls of ops in one run of a user's function, and no other calls.
 
-    A mode observes calls of ops, or answers them: it returns the results.  The recorder of the
-    function's run lists the mode in ``program_modes``.  While another function runs, such as a policy of
-    ``recompute_grad`` or the ``pack`` of ``saved_data``, no such recorder is on the stack, and the mode
-    answers no calls.
+    The recorder that runs or traces the function lists the mode in ``program_modes``.  While another
+    function runs, such as a policy of ``recompute_grad`` or the ``pack`` of ``saved_data``, no such
+    recorder is on the stack.
     """
 
     answers = True
@@ -135,9 +132,7 @@ class ProgramMode(Mode):
     def is_tracing_here(self) -> bool:
         """Return True if the function for which this mode was made is running in this thread.
 
-        The function is one that ``recompute_grad`` runs or ``xp.function`` traces.
-
-        Then a recorder on the stack has the mode in its ``program_modes``.
+        Then the stack has the recorder of ``recompute_grad`` or ``xp.function`` that runs it.
         """
         for recorder in recorders():
             if isinstance(recorder, SeesCalls) and any(
@@ -175,8 +170,8 @@ class OpCall:
     def run(self, raw: Callable[..., Any] | None = None) -> Any:
         """Pass the call on to the remaining modes and finally to the op; return the result.
 
-        raw : replaces the raw function, such as NumPy's, that the op calls; it is ignored if another
-        mode has replaced the raw function already.  None to replace nothing.
+        raw : a function for the op to call in place of NumPy's function, or None.  It is ignored if
+        another mode has set such a function already.
         """
         raw = self.raw or raw
         if raw is None:
@@ -200,8 +195,6 @@ MODE_STACK: ContextVar[ModeStack] = ContextVar("arraytape modes", default=NO_MOD
 def mode_stack_here() -> ModeStack:
     """Return this thread's id, its observing modes and its answering modes, innermost last.
 
-    Modes are objects that observe the calls of ops, or compute results in their place (answer).
-
     Modes whose block has ended are left out.
     """
     thread, observers, answering = MODE_STACK.get()
@@ -215,9 +208,8 @@ def mode_stack_here() -> ModeStack:
 def mode_stack_of_call() -> ModeStack:
     """Return this thread's id, observing and answering modes, for a call of an op.
 
-    Notify observing modes that miss the call.  A mode misses the call if it is open in this thread, but
-    not on the stack of the running context.  This is so if the context was copied before the mode's
-    block began.  Its ``misses`` is called.
+    An observing mode may be open in this thread without being on the stack, if the running context was
+    copied before the mode's block began.  Such a mode cannot observe the call, so call its ``misses``.
     """
     stack = thread, observers, _ = mode_stack_here()
     for mode in list(MODES.values()):
@@ -227,10 +219,7 @@ def mode_stack_of_call() -> ModeStack:
 
 
 def modes_here() -> tuple[Mode, ...]:
-    """Return the modes of this thread and task, observing modes first.
-
-    Modes observe the calls of ops, or compute results in place of ops.
-    """
+    """Return the modes of this thread and task, observing modes first."""
     thread, observers, answering = MODE_STACK.get()
     modes = observers + answering
     if thread == get_ident() and len(MODES) == len(modes):  # the usual case: save a call
@@ -246,8 +235,7 @@ def modes_here() -> tuple[Mode, ...]:
 def ask_modes(own: OpFunctionLike, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Pass a call of an op to the modes of this thread; return the result of one that answers it.
 
-    A mode observes the call, or computes its result.  Return GO_ON if no mode computes the result, so
-    that the op itself does.
+    Return GO_ON if no mode does, so that the op itself computes the result.
 
     own : the op's public function.  args, kwargs : the arguments of the call.
     """
@@ -275,8 +263,6 @@ def ask_answering_modes(
     raw: Callable[..., Any] | None,
 ) -> Any:
     """Return the result of the innermost answering mode that ``takes`` the op; GO_ON if none does.
-
-    An answering mode computes results in place of ops.
 
     The mode is off the stack while it answers, so that it does not get the calls that it makes itself.
 
@@ -306,28 +292,19 @@ def notify_access(*handles: Any) -> None:
 
 
 def notify_written(x: Array) -> None:
-    """Notify the modes of this thread that the data of an Array was written to.
-
-    A mode observes what happens to Arrays in a thread, for example while it traces a function.
-    """
+    """Notify the modes of this thread, which may trace a function, of a write to an Array's data."""
     for mode in modes_here():
         mode.wrote(x)
 
 
 def notify_exported(x: Array, value: Any) -> None:
-    """Notify the modes of this thread that an Array was converted to the NumPy array ``value``.
-
-    A mode observes what happens to Arrays in a thread, for example while it traces a function.
-    """
+    """Notify the modes of this thread that an Array was converted to the NumPy array ``value``."""
     for mode in modes_here():
         mode.exported(x, value)
 
 
 def notify_watched(x: Array) -> None:
-    """Notify the modes of this thread that a tape follows an Array from now on.
-
-    A mode observes what happens to Arrays in a thread, for example while it traces a function.
-    """
+    """Notify the modes of this thread that a tape follows an Array from now on."""
     for mode in modes_here():
         mode.watched(x)
 
@@ -335,11 +312,9 @@ def notify_watched(x: Array) -> None:
 # --- the stack ----------------------------------------------------------------------------------------
 @in_one_step(TURNING)
 def update_modes_test() -> None:
-    """Tell compiled ops if there are modes: set their name MODES to the dict, or to None if empty.
+    """Set the builtin name MODES of compiled ops to the dict of modes, or to None if there are none.
 
-    A mode is an object that observes or answers the calls of ops.
-
-    Compiled ops call ``ask_modes`` only if their MODES is not None.
+    Compiled ops call ``ask_modes`` only if MODES is not None.
     """
     OP_BUILTINS["MODES"] = MODES or None
 
@@ -383,10 +358,7 @@ def without_program_modes() -> Setting[ModeStack]:
 
 
 def _forget() -> None:
-    """Remove all modes from a forked child process, because their blocks run only in the parent.
-
-    A mode observes the calls of ops in the thread of its ``with`` block.
-    """
+    """Remove all modes from a forked child process, because their blocks run only in the parent."""
     MODE_STACK.set(NO_MODES)
     for mode in MODES.values():
         mode.thread = 0

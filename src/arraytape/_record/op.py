@@ -248,11 +248,11 @@ class Op(Facts):
 
     @remembered
     def linear_places(self) -> tuple[tuple[int, ...], ...]:
-        """Return groups of positions of operands; the op is jointly linear in the operands of a group.
+        """Return groups of operands (positions) in which the op is linear while others are constant.
 
         ``x1 + x2`` has the group (0, 1), and ``x1 * x2`` has the groups (0,) and (1,).  An elementwise
-        op is linear in an operand if the operand's derivative depends neither on the operand nor on the
-        result: its rule has no parameter for them.
+        op is linear in an operand if its rule for the operand asks neither for the operand nor for the
+        result.
         """
         if self.linear_in or (self.kind == "linear" and not self.variadic):
             return tuple([(self.inputs.index(x),) for x in self.linear_in or self.inputs])
@@ -306,19 +306,15 @@ class Op(Facts):
     def fitting_plans(self) -> list[Plan]:
         """Return the plans of calls in which an input and the result differ in shape or dtype.
 
-        A plan describes the op's records for one subset of inputs that tapes follow.
-
-        In their backward pass, the results of rules are summed over broadcast axes and cast to the
-        inputs' dtypes.  The index in the list is an int whose bit i is set if input i is followed.
+        A backward pass then sums the results of rules over broadcast axes, and casts them to the dtypes
+        of inputs.  The index in the list is an int whose bit i is set if tapes follow input i.
         """
         return self._planned()[1]
 
     def _planned(self) -> tuple[list[Plan], list[Plan]]:
         """Return the lists ``plans`` and ``fitting_plans``, and fill them at the first call.
 
-        A plan describes the op's records for one subset of inputs that tapes follow.
-
-        They are empty at import, because the plans of all ops would make the import slow.
+        To make the plans of all ops at the import would take long.
         """
         if not self._plans[0] and self.recorded:
             with PLANNING:
@@ -329,9 +325,8 @@ class Op(Facts):
     def _plan(self) -> None:
         """Make all plans, and put them into the lists ``plans`` and ``fitting_plans``.
 
-        A plan describes the op's records for one subset of followed inputs.  The compiled op refers to
-        the two lists, so they stay the same objects.  ``plans`` is filled last: it is empty after an
-        interruption, and the plans are made again.
+        The compiled op refers to the two lists, so they stay the same objects.  ``plans`` is filled
+        last: it is empty after an interruption, and the plans are made again.
         """
         subsets = range(1 << len(self.inputs))
         plans, fitting = self._plans

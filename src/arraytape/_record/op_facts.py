@@ -19,13 +19,12 @@ F = TypeVar("F")
 
 
 def hull(count: int, *operands: Any) -> Any:
-    """Return the smallest interval that contains all operands' intervals (``Facts.range``).
+    """Return the smallest interval that contains the intervals ``operands``.
 
-    The fact ``range`` of an op is such a function, for example that of ``maximum`` or ``concat``.
+    It is the fact ``Facts.range`` of ops such as ``maximum`` and ``concat``, whose result has only
+    elements of the operands: from the operands' intervals it computes that of the result.
 
-    This is the range of a function whose result has only elements of the operands.
-
-    count : not used.  operands : the intervals of the operands.
+    count : not used.
     """
     return functools.reduce(lambda x, y: x.hull(y), operands)
 
@@ -143,7 +142,7 @@ def facts_of(name: str) -> Facts:
 
 
 def state_facts(*names: str, **facts: Any) -> Callable[[F], F]:
-    """Return a decorator that enters facts about a function on raw data, which is no op's, in FACTS.
+    """Return a decorator that enters facts about a raw function, which computes no op, in FACTS.
 
     names : the names under which the facts are entered; by default the name of the function.
     """

@@ -69,10 +69,9 @@ class Lazy:
 class Reading:
     """The rule (VJP) of an op that reads a part ``x[key]`` of its input.
 
-    A backward pass recognises this class.  It does not call the rule, but adds the cotangent of the
-    result to the cotangent of x at the key (``BackwardPass.add_part``).  The rule itself returns zeros
-    of the shape of x, with the cotangent added at the key.  A loop that reads each element would take
-    quadratic time with that.
+    A backward pass recognises this class.  It adds the cotangent of the result to the cotangent of x at
+    the key, in place (``BackwardPass.add_part``).  Called as a rule, a Reading returns a new array of
+    zeros with the cotangent at the key.  A loop that reads each element would so take quadratic time.
 
     key : a function that returns the key.  The names of its parameters are those of kept values.  Its
     docstring becomes that of the rule.
@@ -117,9 +116,9 @@ class Pull(NamedTuple):
 
 
 class Slots:
-    """The assignment of positions in a record to the values that it keeps for the op's rules.
+    """The positions in a record of the values that it keeps for the op's rules, while a Plan is made.
 
-    A plan, the description of an op's records, is made with it.  Each new value gets the next position.
+    Each new value gets the next position.
 
     first : the position of the first kept value.
     places : dict from the names of values to positions.  The name "shape x" means the shape of x, which
@@ -133,9 +132,8 @@ class Slots:
     def slot_for(self, name: str, of: str) -> int:
         """Return the position in a record of the argument for a rule's parameter ``name``; 0 for "xp".
 
-        A value that has no position yet gets one.
-
-        of : the name of the rule's input, whose shape and dtype the names "shape" and "dtype" mean.
+        A value that has no position yet gets one.  For the names "shape" and "dtype", the value is the
+        shape or dtype of the input called ``of``, to which the rule belongs.
         """
         if name == "xp":
             return 0
@@ -144,9 +142,7 @@ class Slots:
     def keep_slot(self, name: str) -> int:
         """Return the position of the value ``name`` in a record; assign the next one if it has none.
 
-        Forward mode needs such values of a linear op.
-
-        The names "shape" and "dtype" mean parameters of the op, unlike in ``slot_for``.
+        Unlike in ``slot_for``, the names "shape" and "dtype" mean parameters of the op.
         """
         return self.places.setdefault(name, self.first + len(self.places))
 
@@ -210,10 +206,10 @@ class Plan:
             if isinstance(pull.rule, Reading) and pull.fit is None:
                 self.reading, STEPS[self.number] = pull, None
         self.positions = slots.places
-        self.place_in_values(slots)
+        self.locate_kept_values(slots)
 
-    def place_in_values(self, slots: Slots) -> None:
-        """Set the fields ``pick``, ``hold``, ``saved`` and ``lifts``: where records keep which values.
+    def locate_kept_values(self, slots: Slots) -> None:
+        """Set ``pick``, ``hold``, ``saved`` and ``lifts``: fields that say where records keep values.
 
         slots : the positions in a record of the kept values, by name.
         """
@@ -239,10 +235,7 @@ class Plan:
         return {name: self.kept_value(record, name) for name in self.op.parameters}
 
     def result_layout(self, record: Record, y: str) -> tuple[Any, Any]:
-        """Return the shape and the dtype of the result y.  Either is None if the record lacks it.
-
-        record : the entry of one call of the op on a tape.
-        """
+        """Return the shape and the dtype of the result y.  Either is None if the record lacks it."""
         if self.keeps_value(y):
             kept = self.kept_value(record, y)
             return kept.shape, kept.dtype
@@ -253,25 +246,19 @@ class Plan:
         )
 
     def with_kept(self, record: Record, values: Mapping[str, Any]) -> Record:
-        """Return a record with ``values``, by name, in place of some of its kept values.
-
-        record : the entry of one call of the op on a tape.
-        """
+        """Return a record with ``values``, by name, in place of some of its kept values."""
         by_place = {self.positions[name]: value for name, value in values.items()}
         return tuple([by_place.get(place, item) for place, item in enumerate(record)])
 
     def kept_data(self) -> Iterator[str]:
-        """Return the names of the kept values other than shapes and dtypes.
+        """Return the names of the kept inputs, results, parameters and values in ``saves``.
 
-        They have names: of inputs, results, parameters, and of values in ``saves``.
+        Shapes and dtypes are left out.
         """
         return (name for name in self.positions if name.partition(" ")[0] not in LAYOUT)
 
     def input_layouts(self, record: Record) -> Iterator[tuple[Any, Any]]:
-        """Return the pair (shape, dtype) of each input, to which a joint rule's results are fitted.
-
-        record : the tape's entry for one call of the op.
-        """
+        """Return the pair (shape, dtype) of each input, to which a joint rule's results are fitted."""
         assert self.fits is not None
         shapes, dtypes = ([record[place] for place in places] for places in self.fits)
         if self.op.variadic:
@@ -319,14 +306,11 @@ def pulls_of(op: Op, subset: int, needs_fit: bool, slots: Slots) -> list[Pull]:
 
 
 def keep_for_forward_mode(op: Op, needs_fit: bool, slots: Slots) -> None:
-    """Add values that forward mode needs to ``slots``, so that records keep them.
+    """Add the values that forward mode needs, besides those that rules ask for, to ``slots``.
 
-    A record has only the values that a rule asks for.
-
-    These are the parameters of a linear op, or the shapes and dtypes of results of other ops.
+    So records keep the parameters of a linear op, or the shapes and dtypes of results of other ops.
 
     needs_fit : True if the shapes or dtypes of inputs and result differ.
-    slots : the positions in a record of the kept values.
     """
     if op.kind == "linear":
         for name in op.parameters:
@@ -354,8 +338,8 @@ def kept_names(op: Op) -> list[str]:
 def rules_of(op: Op, subset: int) -> list[tuple[str, Rule]]:
     """Return pairs (name of the input, rule) for the followed inputs that have a rule.
 
-    subset : the inputs that tapes follow; bit i is set for input i.  A joint rule comes with the first
-    input.
+    A joint rule, which serves all inputs, is one pair with the first input.
+    subset : the inputs that tapes follow; bit i is set for input i.
     """
     if op.joint:
         return [(op.inputs[0], op.joint)]
@@ -369,9 +353,8 @@ def rules_of(op: Op, subset: int) -> list[tuple[str, Rule]]:
 def unknown_derivatives_of(op: Op, subset: int) -> dict[int, tuple[str, str]]:
     """Return the followed inputs with respect to which the op's derivative is not known.
 
-    A gradient with respect to such an input raises LookupError with the reason.
-
-    The result maps the position of an input's id in a record to (name of the input, reason).
+    A gradient with respect to such an input raises LookupError with the reason.  The result maps the
+    position of an input's id in a record to (name of the input, reason).
 
     subset : the inputs that tapes follow; bit i is set for input i.
     """
@@ -444,8 +427,8 @@ class Structural:
     inputs : the positions of the inputs' ids in a record.
     cusped : True if a record may have a cusp (a finite slope, an infinite curvature).  Then the last
     item of a record has an attribute ``cusped``.
-    unfolds : True if a record stands for a call of a function, which a pass runs again to get the
-    records of its ops (``recompute_grad``).
+    unfolds : True for calls under ``recompute_grad`` or ``xp.function``.  A pass runs the function
+    again, and reads the records of its ops in place of the one record of the call.
     """
 
     __slots__ = (
@@ -477,10 +460,7 @@ PLANNING = reentrant_lock()
 
 
 def number_plan(plan: Plan | Structural) -> int:
-    """Append a plan to PLANS; return its index, which is the first item of the plan's records.
-
-    A plan describes an op's records.  A record has the number in place of the plan.
-    """
+    """Append a plan to PLANS; return its index, which is the first item of the plan's records."""
     with PLANNING:
         PLANS.append(plan)
         # More than one entry is missing if an interruption came before the loop in an earlier call.

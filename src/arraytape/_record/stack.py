@@ -57,9 +57,7 @@ class Recorder(Protocol):
 
     @property
     def followed(self) -> set[int]:
-        """Return the ids of the values that the recorder follows.
-
-        A recorder (a tape, say) gets the records of ops on these values.
+        """Return the ids of the values that the recorder follows: it gets the records of ops on them.
 
         The set is empty while the recorder is paused or closed, so that it gets no record.
         """
@@ -75,9 +73,8 @@ class Recorder(Protocol):
     def one_shot(self) -> bool:
         """Return True if the recorder computes a derivative once, and never records this computation.
 
-        A gradient tape is an example unless it is persistent.
-
-        If it is alone on the stack, calls of users' functions then need not keep their inner records.
+        Gradient tapes do, unless they are persistent.  If the only recorder on the stack is one, the
+        records inside a call of a user's function need not be kept.
         """
 
     @property
@@ -91,8 +88,7 @@ class Recorder(Protocol):
     def frames(self) -> Collection[int]:
         """Return the ``id()`` of each Python frame with an open ``with`` block of the recorder.
 
-        A recorder is a tape, for example.  A source location is looked up no further out than these
-        frames.
+        The call stacks that the recorder notes end at these frames.
         """
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
@@ -158,10 +154,7 @@ class BaseRecorder(OfThisProcess):
 
 
 class SeesAssignments:
-    """A recorder that is notified of assignments to Variables while it is on the stack.
-
-    A recorder is a tape, an accumulator or a diagnostic.
-    """
+    """A recorder that is notified of assignments to Variables while it is on the stack."""
 
     def assigned(self, variable: Variable, value: RawArray | npt.ArrayLike, /) -> None:
         """React to an assignment to ``variable``, before its value changes.
@@ -171,10 +164,9 @@ class SeesAssignments:
 
 
 class SeesCalls:
-    """A recorder of a user's function, with modes that observe or answer the function's calls of ops.
+    """A recorder of a run of a user's function, whose ops are answered by modes of that run.
 
-    program_modes : the modes, each a ``ProgramMode``, which are active while the recorder is on the
-    stack.
+    program_modes : the modes, each a ``ProgramMode``; they answer while the recorder is on the stack.
     """
 
     program_modes: Sequence[Any] = ()
@@ -207,7 +199,7 @@ def add_structural_record(recorder: Recorder, record: Record) -> None:
 class entered(Context):
     """A ``with`` block in which ``recorder`` (a tape, say) is the innermost recorder of this thread.
 
-    Other threads notify it if they use values, as it is in the table OPEN.
+    Meanwhile it is in the table OPEN, so that other threads can notify it that they use values.
     """
 
     def __init__(self, recorder: Recorder) -> None:
@@ -223,10 +215,7 @@ class entered(Context):
 
 
 def only_recorders(*stack: Recorder) -> Setting[Stack]:
-    """Return a ``with`` block in which only the recorders ``stack`` get this thread's records.
-
-    Recorders are tapes, accumulators and diagnostics.
-    """
+    """Return a ``with`` block in which only the recorders ``stack`` get this thread's records."""
     return Setting(STACK, (get_ident(), stack))
 
 
@@ -239,9 +228,8 @@ def recorders() -> tuple[Recorder, ...]:
 def push_recorder(recorder: Recorder) -> None:
     """Make ``recorder``, a tape for example, the innermost recorder of this thread and task.
 
-    Ops then report their records to ``recorder`` as well.
-
-    Take recorders off the stack whose ``with`` block was interrupted before it did so.
+    Ops then report their records to ``recorder`` as well.  First remove recorders from the stack that an
+    interrupted ``with`` block has left there.
     """
     stack = recorders()
     if stack:
