@@ -450,7 +450,7 @@ def test_the_next_save_removes_what_a_killed_process_left(saved):
 def test_the_temporary_file_of_a_running_save_stays(saved):
     """Two savers of one name: the last one wins, neither fails."""
     target = saved.resolve()
-    with checkpoint.replacing(target) as (temporary, file):
+    with checkpoint.open_replacement(target) as (temporary, file):
         file.write(saved.read_bytes())
         checkpoint.save(saved, holder([5.0]))
         assert temporary.exists()
@@ -459,7 +459,7 @@ def test_the_temporary_file_of_a_running_save_stays(saved):
 
 
 def test_a_temporary_file_that_was_taken_away_before_its_lock_is_made_again(saved, monkeypatch):
-    real, taken = checkpoint.locked, []
+    real, taken = checkpoint.lock_file, []
 
     def late(file):
         if not taken:
@@ -467,7 +467,7 @@ def test_a_temporary_file_that_was_taken_away_before_its_lock_is_made_again(save
             taken[0].unlink()
         return real(file)
 
-    monkeypatch.setattr(checkpoint, "locked", late)
+    monkeypatch.setattr(checkpoint, "lock_file", late)
     checkpoint.save(saved, holder([5.0]))
     assert np.asarray(checkpoint.load(saved)["values.0"]).tolist() == [5.0]
     assert os.listdir(saved.parent) == [saved.name]

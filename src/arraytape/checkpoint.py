@@ -116,7 +116,7 @@ def save(path: PathLike, state: Any) -> None:
     ['model.bias', 'model.kernel']
     """
     safetensors = package()
-    target = existing("save", path)
+    target = resolve_path("save", path)
     values = {name: host_of(variable) for name, variable in variables_of("save", state).items()}
     if not values:
         raise ValueError(
@@ -132,7 +132,7 @@ def save(path: PathLike, state: Any) -> None:
         "sha256": digest(encoded, [VERSION, pairs]),
     }
     content = safetensors.numpy.save(encoded, {HEADER: json.dumps(ours)})
-    with replacing(target) as (temporary, file):
+    with open_replacement(target) as (temporary, file):
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
@@ -409,7 +409,7 @@ def as_path(caller: str, path: PathLike) -> Path:
         ) from error
 
 
-def existing(caller: str, path: PathLike) -> Path:
+def resolve_path(caller: str, path: PathLike) -> Path:
     """Return the path without symbolic links; raise OSError if it exists and is no regular file."""
     found = Path(os.path.realpath(as_path(caller, path)))
     if not found.parent.exists():
@@ -426,18 +426,18 @@ def existing(caller: str, path: PathLike) -> Path:
 
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
-    """Open a temporary file, and rename the file to ``path`` if the block succeeds, else remove it.
+def open_replacement(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
+    """Yield a new file with its path; move it to ``path`` if the block succeeds, else remove it.
 
-    The process holds a lock on the file.  A file that a killed process left behind has no lock, so the
-    next save removes that file.
+    The file is locked while the process lives, so that ``remove_stale`` can remove what a killed process
+    left.
     """
     remove_stale(path)
     tried: list[Path] = []
     try:
         temporary, file = open_temporary(path, tried)
         with file:
-            as_owned(path, file.fileno())
+            copy_owner(path, file.fileno())
             yield temporary, file
             if fcntl is None:
                 file.close()  # Windows cannot rename an open file
@@ -465,17 +465,17 @@ def open_temporary(path: Path, tried: list[Path]) -> tuple[Path, BinaryIO]:
     while True:
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
         tried.append(temporary)
-        # No other user may read the file before ``as_owned`` sets the mode of the replaced file.
+        # No other user may read the file before ``copy_owner`` sets the mode of the replaced file.
         mode = 0o600 if path.exists() else 0o666
         flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0)
         file = os.fdopen(os.open(temporary, flags, mode), "w+b")
         # Another process's ``remove_stale`` may have removed the file before it was locked: try again.
-        if locked(file) is not False and temporary.exists():
+        if lock_file(file) is not False and temporary.exists():
             return temporary, file
         file.close()
 
 
-def locked(file: BinaryIO) -> bool | None:
+def lock_file(file: BinaryIO) -> bool | None:
     """Lock a file and return True; False if another process holds the lock, None without locks."""
     if fcntl is None:
         return None
@@ -495,11 +495,11 @@ def remove_stale(path: Path) -> None:
                 other.unlink()
                 continue
             with open(other, "rb") as file:
-                if locked(file):
+                if lock_file(file):
                     other.unlink()
 
 
-def as_owned(path: Path, file: int) -> None:
+def copy_owner(path: Path, file: int) -> None:
     """Give a new file the mode and, if the system allows, the owner of the file that it replaces."""
     if fcntl is None or not path.exists():
         return

@@ -1,4 +1,4 @@
-"""``import arraytape.fft``: the fft extension under its public name, which pickles use."""
+"""The module ``ops.fft`` under its public name, for ``import arraytape.fft`` and for pickles."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""``import arraytape.linalg``: the linalg extension under its public name, which pickles use."""
+"""The module ``ops.linalg`` under its public name, for ``import arraytape.linalg`` and for pickles."""
 
 import sys
 

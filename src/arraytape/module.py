@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def keywords_advised(init: Callable[..., None]) -> Callable[..., None]:
-    """Wrap a constructor so that its error for a keyword of another library says what to use."""
+    """Wrap ``__init__`` so that an error about PyTorch's keyword, say, names the keyword used here."""
 
     @functools.wraps(init)
     def initialize(*args: Any, **keywords: Any) -> None:
@@ -373,9 +373,9 @@ def walk(root: Any, seen: Seen | None = None) -> Iterator[Found]:
 
 
 def parts_of(value: Any, path: str, seen: Seen) -> Iterator[Found]:
-    """Yield the Variables and Modules in a nesting, as (path, object).
+    """Yield the Variables and Modules in a nesting, as (path, object), without entering the Modules.
 
-    A Variable or Module is yielded once for each of its paths, but a container is entered only once.
+    A Variable or Module at two paths is yielded twice, but a container is entered only once.
     """
     if isinstance(value, Variable | Module):
         yield path, value
@@ -434,10 +434,10 @@ def tree(module: Module) -> str:
 
 
 def rows_of(module: Module, indent: str, paths: dict[int, str], path: str = "") -> Iterator[Row]:
-    """Yield the rows of a Module's Variables, then those of each submodule and its contents.
+    """Yield the rows (path, description, count) of ``tree``: a Module's Variables, then its submodules.
 
-    paths : the ``id()`` of a Variable or Module that already has a row -> its path.  Further rows of a
-    shared object refer to this path.
+    paths : {``id(object)``: path} of Variables and Modules that have a row.  Their next rows say "the
+    same as" this path.
     """
     modules = []
     for key, leaf in parts_of(vars(module), "", {}):

@@ -62,7 +62,7 @@ class IndexedSlices(NamedTuple):
 
 
 class Reference:
-    """A hashable stand-in for a Variable: references to the same Variable are equal."""
+    """A hashable stand-in for a Variable (TensorFlow's ``v.ref()``), equal for the same Variable."""
 
     __slots__ = ("_variable",)
 
@@ -157,7 +157,7 @@ updates : object
 
 
 def scatter_rows(word: str) -> Callable[..., Variable]:
-    """Return the method ``scatter_<word>``, which writes values to rows of a Variable."""
+    """Return ``scatter_<word>`` (word: "add", "max" ...), the method that changes rows by index."""
 
     def scatter(
         self: Variable, sparse_delta: Any, use_locking: bool = False, name: str | None = None
@@ -173,7 +173,7 @@ def scatter_rows(word: str) -> Callable[..., Variable]:
 
 
 def scatter_points(word: str) -> Callable[..., Variable]:
-    """Return the method ``scatter_nd_<word>``, which writes values to elements by coordinates."""
+    """Return ``scatter_nd_<word>``, the method that changes elements by their coordinates."""
 
     def scatter(self: Variable, indices: Any, updates: Any, name: str | None = None) -> Variable:
         return self._scatter(word, coordinates(indices), updates)
@@ -184,7 +184,7 @@ def scatter_points(word: str) -> Callable[..., Variable]:
 def named_scatter(
     method: Callable[..., Variable], prefix: str, word: str, texts: dict[str, str]
 ) -> Callable[..., Variable]:
-    """Give a method of Variable its name and docstring, and return the method."""
+    """Give ``method`` the name ``<prefix>_<word>`` and a docstring: a template filled with ``texts``."""
     method.__name__ = f"{prefix}_{word}"
     method.__qualname__ = f"Variable.{method.__name__}"
     method.__doc__ = SCATTER_DOC.format(
@@ -199,7 +199,7 @@ def named_scatter(
 
 
 def coordinates(indices: Any) -> tuple[Array, ...]:
-    """Return the key that selects the elements whose coordinates are the last axis of ``indices``."""
+    """Convert coordinates to a key: [[0, 1], [2, 3]], two elements, becomes ([0, 2], [1, 3])."""
     return tuple(moveaxis(whole_numbers(indices), -1, 0))
 
 
@@ -526,7 +526,7 @@ class Variable(Array):
         return self
 
     def _own(self, value: Array) -> None:
-        """Replace the value by that of an Array whose memory nothing else refers to, without a copy."""
+        """Assign ``value`` without a copy, since nothing else refers to its memory."""
         data = self._fitting(value)._data
         notify_assigned(self, value)
         with REPLACING:
@@ -628,7 +628,7 @@ class Variable(Array):
         return self._write_copy(lambda x: write(x, key, given), value)
 
     def _write_copy(self, write: Callable[[Array], None], value: Operand) -> Variable:
-        """Call ``write`` with a copy of the value, and assign the copy; ``value`` is what is written."""
+        """Call ``write`` with a copy of the data, and assign the copy; notify recorders of ``value``."""
         while True:  # write again if another thread replaced the value in the meantime
             before = peek(self)
             changed = wrap(storage_of(before).copy(before))
@@ -647,7 +647,7 @@ class Variable(Array):
                 return self
 
     def _replace(self, before: RawArray, data: RawArray, value: Operand) -> bool:
-        """Replace the data ``before`` and return True; return False if another thread replaced it."""
+        """Assign ``data`` and return True, or return False if ``before`` is no longer the data."""
         notify_assigned(self, value)
         with REPLACING:
             if self._data is not before:
@@ -668,9 +668,9 @@ class Variable(Array):
         return given
 
     def _host_data(self, value: Operand) -> Array:
-        """Return an Array unchanged, and host data as an Array on the Variable's device.
+        """Return an Array unchanged, and other data as an Array on the Variable's device.
 
-        Host data is cast to the Variable's dtype, unless the data is of a greater kind, such as complex
+        Cast all but Arrays to the Variable's dtype, unless they are of a greater kind, such as complex
         numbers for a Variable of floats.
         """
         if isinstance(value, Array):
@@ -733,7 +733,7 @@ def check_shape(given: Array, shape: Sequence[int | None] | None) -> None:
 
 
 def rebuilt(value: Array, trainable: bool, name: str, constraint: Callable[..., Any]) -> Variable:
-    """Return the Variable of a pickle, with its constraint."""
+    """Make a Variable from the parts that ``Variable.__reduce__`` gave to pickle."""
     return Variable(value, trainable, name, constraint=constraint)
 
 

@@ -153,11 +153,10 @@ def call_with_rule(
 ) -> Any:
     """Call ``f``, which returns ``(y, grad_fn)``, record the call as one record, and return y.
 
-    name : the name of the function in messages.  args, keywords : the arguments of the call.
     signature_of : the user's function, whose parameter names stand in messages.
     on_capture : the reaction if f uses a watched Array that is not among the arguments.
-    missing : None if the call has a derivative.  Else the name of the function, for the error of a
-    gradient through the call.
+    missing : for a function without a derivative, its name, which the error of a gradient through the
+    call shows.
     """
     arguments = Arguments(args, keywords)
     keeps_records = may_record_gradients(recorders())
@@ -265,10 +264,10 @@ def check_same_layouts(name: str, args: tuple[Any, ...], y: Nesting) -> None:
 
 
 def accepts_variables(name: str, pull: Callable[..., Any], variables: Sequence[Any]) -> bool:
-    """Return True if a user's grad_fn, ``pull``, is to be called with the keyword ``variables``.
+    """Return True if ``pull``, the grad_fn of a user's function, is to get the keyword ``variables``.
 
-    Raise TypeError if the function read Variables and grad_fn does not accept the keyword.  If grad_fn
-    accepts it only by ``**kwargs``, return True only if the function read Variables.
+    variables : the Variables that the user's function read.  If there are any, raise TypeError if
+    grad_fn does not accept the keyword, and count its ``**kwargs`` as acceptance.
     """
     parameters: Mapping[str, inspect.Parameter] = {}
     with suppress(TypeError, ValueError):  # a builtin has no signature
@@ -296,12 +295,11 @@ def split_gradients(name: str, found: Any) -> tuple[Any, Any]:
 
 
 def gradients_of_arrays(name: str, found: Nesting, forms: Sequence[GradientForm]) -> list[Any]:
-    """Return a user's gradients of the Array arguments as a flat list, without those of numbers.
+    """Return the gradients of the Array arguments, as a flat list, from what a user's grad_fn returned.
 
-    name : the name of the function in messages.
-    found : the gradients that grad_fn returned: for the Arrays alone, for Arrays and numbers, or for all
+    found : the result of grad_fn: gradients for the Arrays alone, for Arrays and numbers, or for all
     arguments.
-    forms : these three selections of arguments.  The first with as many leaves as ``found`` is used.
+    forms : these three lists of arguments.  The first with as many leaves as ``found`` is used.
     """
     errors = []
     for form in forms:
@@ -321,12 +319,11 @@ def gradients_of_arrays(name: str, found: Nesting, forms: Sequence[GradientForm]
 
 
 def flat_gradients(name: str, found: Nesting, nesting: Nesting, count: int, what: str) -> list[Any]:
-    """Return grad_fn's gradients as a flat list; raise ValueError if their number is not ``count``.
+    """Return the leaves of ``found``, grad_fn's gradients; raise ValueError if there are not ``count``.
 
-    name : the name of the function in messages.  found : the gradients, in any nesting.
     nesting : the arguments to which the gradients belong.  A dict of gradients is read in the order of
-    the keys of the dict at the same place in ``nesting``.
-    what : the plural noun for the message.
+    the keys of the corresponding dict in ``nesting``.
+    what : "Array arguments" or "variables", for the message.
     """
     if found is None and count != 1:  # grad_fn without a return statement
         return flat_gradients(name, [], nesting, count, what)
@@ -368,14 +365,13 @@ def fitting_gradient(name: str, part: Any, layout: Layout, whose: str) -> Array 
 def summed_over_examples(
     part: Array | None, layout: Layout, axes: tuple[int, ...], name: str
 ) -> Array | None:
-    """Sum ``part``, a gradient, over the hidden axes (of a vmap) that its argument does not have.
+    """Sum a gradient over the hidden axes (of a vmap) that its argument does not have.
 
-    An argument that all examples of the vmap share gets the sum of their gradients.  Raise ValueError if
-    an axis that no cotangent has would be summed, because grad_fn then used a value that differs between
-    examples and is no argument.
+    An argument that all examples of the vmap share thus gets the sum of their gradients.  Raise
+    ValueError for a hidden axis that is not in ``axes``: grad_fn then used a value of one example that
+    is no argument.
 
-    layout : the shape, dtype, library and device of the argument.
-    axes : the ids of the hidden axes of the cotangents.  name : the name of the function in messages.
+    axes : the ids of the hidden axes of the cotangents.
     """
     if part is None:
         return None
@@ -391,10 +387,10 @@ def summed_over_examples(
 def for_each_example(
     f: Callable[..., tuple[Any, Any]],
 ) -> Callable[..., tuple[Any, Any]]:
-    """Wrap ``f``, which returns ``(y, grad_fn)``, so that under vmap y has one value per example.
+    """Wrap ``f``, which returns ``(y, grad_fn)``: under vmap, repeat a y that is alike for all examples.
 
-    A y that does not depend on the examples is repeated for each of them.  Otherwise vmap would sum the
-    cotangent of y over the examples, and grad_fn would pass the sum to each example.
+    Otherwise vmap would sum the cotangent of y over the examples, and grad_fn would pass the sum to
+    each.
     """
 
     def example_function(*args: Any, **keywords: Any) -> tuple[Any, Any]:

@@ -136,11 +136,11 @@ class HostFunction:
         )
 
     def pull(self, g: Nesting, y: Nesting, args: tuple[Any, ...]) -> Any:
-        """Call the VJP; return the gradients of the Array arguments, in the nesting that it returned.
+        """Call the VJP; return the gradients of the Array arguments, in the nesting of its result.
 
         A plain ``vjp`` is called as a HostFunction without a derivative, so that a second derivative
-        raises LookupError and is not None.  A HostFunction cannot return None.  So ``host_gradients``
-        leaves out each gradient that is None, and this method inserts it again.
+        raises LookupError.  A HostFunction returns no None.  So gradients that are None are left out in
+        its call, and put back at the end.
 
         g : the cotangent of the result y, in its nesting.  args : the arguments of f.
         """
@@ -179,9 +179,9 @@ def copy_to_numpy(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def results_as_arrays(name: str, answer: Nesting, arrays: Sequence[Array]) -> Any:
-    """Return the results of a NumPy function as Arrays on the device of its first Array argument.
+    """Return the results of a NumPy function as Arrays, on the device of its first Array argument.
 
-    name : the name of the function in messages.  answer : its result.  arrays : its Array arguments.
+    answer : the result of the function.  arrays : its Array arguments.
     """
     leaves = []
     for value in nest.leaves(answer):

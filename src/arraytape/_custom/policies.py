@@ -62,10 +62,7 @@ class Policy:
         self.ops = frozenset(map(checked_op, [policy] if callable(policy) else policy))
 
     def is_about(self, op: Op) -> bool:
-        """Return True if the calls of ``op`` are counted and their results may be kept.
-
-        A call is identified by its number among the calls of its op, in both runs of the function.
-        """
+        """Return True if the policy may keep results of ``op``: then the calls of the op are counted."""
         return REGISTRY.data.get(op.name) is op if self.ops is None else op in self.ops
 
     def keeps(self, call: OpCall, answer: Any) -> bool:
@@ -153,10 +150,9 @@ class Results:
         self.several = None if type(answer) is Array else type(answer)
 
     def as_raw_result(self, *_: Any, **__: Any) -> Any:
-        """Return the data as NumPy's function for the op did: one array, or a tuple.
+        """Return the stored data as NumPy's function for the op would: one array, or a tuple.
 
-        The second run of a ``recompute_grad`` function calls this in place of NumPy's function.  The
-        arguments are ignored.
+        The second run calls this in place of NumPy's function, with arguments that are ignored.
         """
         if self.several is None:
             return self.data[0]
@@ -191,9 +187,9 @@ class Kept(NamedTuple):
 
 
 class PolicyMode(ProgramMode):
-    """An interceptor of calls of ops (a mode) that counts the calls of each op of a policy.
+    """A mode that counts the calls of each op, to find the same call in both runs of a function.
 
-    Equal numbers mark the same call in both runs of a ``recompute_grad`` function.
+    The function is the argument of ``recompute_grad``; a mode intercepts the calls of ops.
     """
 
     def __init__(self, policy: Policy) -> None:
@@ -204,19 +200,13 @@ class PolicyMode(ProgramMode):
         return self.policy.is_about(op) and self.is_tracing_here()
 
     def count_call(self, op: Op) -> int:
-        """Count a call of an op; return its number, from 1 on.
-
-        The number identifies the call in both runs of a ``recompute_grad`` function.
-        """
+        """Count a call of an op; return its number, from 1 on."""
         self.calls[op] += 1
         return self.calls[op]
 
 
 class StoreKept(PolicyMode):
-    """The mode (interceptor of ops) of a function's first run: it stores results that a policy chooses.
-
-    The second run of the function then does not compute these results.
-    """
+    """The mode of a ``recompute_grad`` function's first run; it stores results that a policy chooses."""
 
     def __init__(self, policy: Policy) -> None:
         super().__init__(policy)
@@ -237,19 +227,14 @@ class StoreKept(PolicyMode):
         return answer
 
     def arrays(self) -> list[Array]:
-        """Return the kept results as Arrays, whose memory the tape keeps.
-
-        The tape counts this memory as kept by the ``recompute_grad`` call.
-        """
+        """Return the kept results as Arrays, for the tape's count of the memory that it keeps."""
         return [wrap(data) for kept in self.kept.values() for data in kept.results.data]
 
 
 class ReturnKept(PolicyMode):
-    """The mode of a function's second run, in which ops return results stored by the first run.
+    """The mode of a ``recompute_grad`` function's second run: ops return results that the first stored.
 
-    As a mode it intercepts the calls of ops.
-
-    name : the name of the function in messages.  first : the mode of the first run, with the results.
+    first : the mode of the first run, which has the results.
     """
 
     def __init__(self, name: str, first: StoreKept) -> None:
@@ -285,10 +270,7 @@ class ReturnKept(PolicyMode):
                 )
 
     def difference_error(self, what: str) -> RuntimeError:
-        """Return the error for two runs of a function that differ.
-
-        what : a clause with the difference, for the message.
-        """
+        """Return the error for two runs that differ; ``what`` is a clause that says how."""
         return RuntimeError(
             f"{self.name}: make the function run the same ops on arguments of the same shapes each "
             f"time. When it ran again for the gradient, {what}, so the results that its policy kept do "
@@ -297,10 +279,7 @@ class ReturnKept(PolicyMode):
 
 
 def comparable_arguments(call: OpCall) -> tuple[Any, ...]:
-    """Return what must be equal about an op's arguments in both runs of a ``recompute_grad`` function.
-
-    For an array that is its shape and dtype, for an option its value.
-    """
+    """Return the shapes, dtypes and options of an op's arguments, to compare both runs of a function."""
     return (
         *map(comparable_part, call.args),
         *[(k, comparable_part(v)) for k, v in sorted(call.kwargs.items())],

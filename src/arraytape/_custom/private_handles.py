@@ -36,11 +36,11 @@ class Inputs(NamedTuple):
 
 
 class Original(NamedTuple):
-    """An Array made for a user's function, with the data and the value id that it had before the call.
+    """An Array argument of a user's function, with its data and value id from before the call.
 
-    The Array (``array``) is a private handle on the caller's value.  A write to it by the function
-    changes its data or value id, and is so detected.
-    owner : the position or keyword of the argument that contains the handle.
+    If the Array (a private handle on the caller's value) has other data or another id after the call,
+    then the function has written to it.
+    owner : the position or keyword of the argument that contains the Array.
     """
 
     array: Array
@@ -56,7 +56,7 @@ class Original(NamedTuple):
 
 
 class GradientForm(NamedTuple):
-    """A selection of leaves of the positional arguments, for each of which grad_fn returns a gradient.
+    """Those leaves of a function's positional arguments for which grad_fn may return gradients.
 
     nesting : the positional arguments with all other leaves removed.
     kinds : a word for each leaf: "array"; "number", whose gradient is ignored; or "other", whose
@@ -106,9 +106,9 @@ class Arguments:
         return replace_leaves(self._leaves, self._places, arrays)
 
     def with_new_handles(self) -> Inputs:
-        """Return the same arguments with new handles on the Arrays, for another run of the function.
+        """Return the arguments with new Array objects (handles), for another run of the function.
 
-        A handle is an Array object; a write to it does not change the caller's Array.
+        A write to a handle does not change the caller's Array.
         """
         args, keywords, arrays = self.inputs
         fresh = [wrap(x._data, x._value_id, x._state) for x in arrays]
@@ -159,10 +159,9 @@ def replace_leaves(
 
 # --- private handles and copies -----------------------------------------------------------------------
 def note_use(given: Sequence[Any], private: Sequence[Array]) -> None:
-    """Note on each Array argument that an unrecorded call used it, for a later warning about a None.
+    """Note on each Array argument that an unrecorded call used it, for a warning of a None gradient.
 
-    ``note_cut`` sets a Cut, a note on an unrecorded op, on each Array.  The private handles get the same
-    Cuts, because the function sees only these.
+    The private handles get the same notes (Cuts), because the function sees only these handles.
 
     given, private : the caller's arguments, and the new Array that the function gets for each.
     """
@@ -228,7 +227,6 @@ def is_number(leaf: Any) -> bool:
 
 # --- functions and their results ----------------------------------------------------------------------
 def display_name(f: Callable[..., Any]) -> str:
-    """Return a function's name for messages; raise TypeError if ``f`` is not callable."""
     if not callable(f):
         raise TypeError(f"a function is needed, got {describe(f)} [at {user_line()}]")
     return str(getattr(f, "__name__", type(f).__name__))

@@ -149,10 +149,9 @@ def intercepting(mode: Mode | None) -> AbstractContextManager[Any]:
 
 
 class RecomputedCall(Call):
-    """The object that the record of a ``recompute_grad`` call keeps: the function and its arguments.
+    """The function and arguments of a ``recompute_grad`` call, which its record keeps.
 
-    keeping : the interceptor of ops (mode) that stored results of ops in the first run; None without a
-    policy.
+    keeping : the mode that stored results of ops in the first run; None without a policy.
     state : the Variables to which the function assigned, with the data that they held before.
     samples : some elements of each result of the first run, for the comparison with the second run.
     """
@@ -177,10 +176,10 @@ class RecomputedCall(Call):
     def recompute(
         self, value_ids: Sequence[int], check: bool = True
     ) -> tuple[FunctionRecorder, list[int]]:
-        """Run the function again, and record its ops with a new recorder, besides the current tapes.
+        """Run the function again, and record its ops on a new recorder as well as on the current tapes.
 
-        Return the new recorder, and for each result the id that it follows, or 0 for a constant.  Raise
-        RuntimeError if this run differs from the first.
+        Return the new recorder, and the value id of each result, or 0 for a result that does not depend
+        on the inputs. Raise RuntimeError if this run differs from the first.
 
         value_ids : the ids of the inputs, which the new recorder follows.
         check : True to raise LookupError if an op without a rule lies between inputs and results.
@@ -213,9 +212,9 @@ class RecomputedCall(Call):
     def _check_values(
         self, recorder: FunctionRecorder, value_ids: Sequence[int], results: Sequence[int]
     ) -> None:
-        """Raise RuntimeError if Variables or captured Arrays have changed since the first run.
+        """Raise RuntimeError if the Variables and other captured values of the function have changed.
 
-        A changed Variable on which no result depends is no error.
+        Captured values are no arguments.  A changed Variable on which no result depends is no error.
         """
         for variable in recorder.changed_variables:
             if variable._current_id() in value_ids or may_affect_results(
@@ -234,9 +233,6 @@ class RecomputedCall(Call):
     def _check_layouts(self, leaves: Sequence[Array]) -> None:
         """Raise RuntimeError unless number, shapes and dtypes of results are as in the first run.
 
-        ``recompute_grad`` runs a function a second time, and gradients would be wrong if the runs
-        differed.
-
         leaves : the results of the second run.
         """
         same = len(leaves) == len(self.results) and all(
@@ -251,9 +247,6 @@ class RecomputedCall(Call):
 
     def _check_results(self, leaves: Sequence[Array]) -> None:
         """Raise RuntimeError if sampled elements of the results differ from those of the first run.
-
-        ``recompute_grad`` runs a function a second time, and gradients would be wrong if the runs
-        differed.
 
         leaves : the results of the second run.
         """
@@ -290,10 +283,7 @@ def sample_elements(x: Array) -> Any:
 
 
 def largest_size(x: np.ndarray[Any, Any]) -> float:
-    """Return the largest absolute value of the finite elements of x, or 0 if no element is finite.
-
-    Results of two runs may differ by rounding, relative to it.
-    """
+    """Return the largest absolute value of finite elements, or 0: the scale of tolerated rounding."""
     sizes = np.abs(x[np.isfinite(x)])
     return float(sizes.max()) if sizes.size else 0.0
 
@@ -320,10 +310,10 @@ def with_earlier_data(state: Sequence[tuple[Variable, Any]]) -> Iterator[None]:
 def may_affect_results(
     variable: Variable, records: Sequence[Record], results: Sequence[int]
 ) -> bool:
-    """Return True if results of a function may depend on a Variable, as far as its ``records`` show.
+    """Return True if results of a function may depend on a Variable that the function read.
 
-    Results depend on the Variable if records computed one of them from it.  They may depend on it if a
-    value computed from it was converted to NumPy, or if the function read it and no record uses it.
+    That is so if a record computed a result from the Variable, if a value computed from it was converted
+    to NumPy, or if no record uses the Variable at all.
 
     results : the value ids of the results.
     """
@@ -336,8 +326,8 @@ def may_affect_results(
 def pull_recomputed(pass_: BackwardPass, record: Record) -> None:
     """Pass the cotangents of a ``recompute_grad`` call back, through the records of a second run.
 
-    A guarded pass (the rerun after a NaN) has a second pass, for masks of the elements on which the
-    target depends.  Both go through the new records.
+    A guarded pass (the rerun after a NaN) is accompanied by a pass of masks, which then also goes
+    through these records.
     """
     _, outs, value_ids, call = CallRecord(*record)
     passes = pass_.passes()
@@ -371,7 +361,7 @@ def push_recomputed(pass_: ForwardPass, record: Record) -> list[Array | None]:
 class UnionOfIds:
     """The union of several containers of value ids, without copies: ids that are added later count.
 
-    A pass that follows two sets of values has it as its set.
+    For example, the set ``followed`` of a pass that goes on through the records of a second run.
     """
 
     def __init__(self, *parts: Container[int]) -> None:

@@ -52,9 +52,9 @@ def call_record(
 
 
 class SameValue(NamedTuple):
-    """The fields of a record which states that the ids ``new`` and ``known`` denote the same value.
+    """The fields of a record that says: the ids ``new`` and ``known`` denote the same value.
 
-    A result of a function has one id inside the function, and another id for the caller.
+    A result of a function has one id inside the function (new), and another for the caller (known).
     """
 
     plan: int
@@ -130,12 +130,12 @@ class Call:
         """Keep the records of the ops inside the function as ``history``, for second derivatives.
 
         recorder : the private recorder of the function's run, with the records.
-        inner : the ids that the results had inside the function, 0 for a result that is an input.
-        outs : the ids that the caller's Arrays of the same results have.
+        inner : the ids of the results inside the function, 0 for a result that is an input.
+        outs : the ids of the same results for the caller.
         """
         self.history = [(r, recorder.noticed.get(i)) for i, r in enumerate(recorder.records)]
-        # These records carry a result's cotangent from its id for the caller to its id inside the
-        # function.  They stand last, because a backward pass visits the records from the end.
+        # These records carry a result's cotangent from its id inside the function to its id for the
+        # caller.  They stand last, because a backward pass visits the records from the end.
         self.history += [
             (same_value_record(new, known), None)
             for new, known in zip(inner, outs, strict=True)
@@ -157,10 +157,7 @@ class Call:
                 self._add_history_to(recorder)
 
     def _add_history_to(self, recorder: Recorder) -> None:
-        """Add records of the ops inside the function to a recorder (a tape, say).
-
-        Only records that compute on a value which the recorder follows are added.
-        """
+        """Add those records of the inner ops to a recorder that compute on a value which it follows."""
         for record, noticed in self.history:
             has_results = all(value_id in recorder.followed for value_id in results_of(record))
             if not has_results and any(
@@ -225,8 +222,8 @@ def publish(
     trace : the run, with its arguments and results.
     plan : the kind of the record, CUSTOM or RECOMPUTED.
     make_call : returns the object that the record keeps; not called if no recorder follows an input.
-    with_exits : True to notify these recorders of conversions inside the function, too: from Arrays to
-    NumPy data (exits), and of NumPy data back to Arrays (entries).
+    with_exits : True to also notify these recorders of each ``np.asarray(x)`` inside the function, and
+    of each constant that may contain its result.
     """
     keeps_records = trace.recorder.keeps_records
     inner = trace.name_results() if keeps_records else []
@@ -329,10 +326,7 @@ def pull_custom(pass_: BackwardPass, record: Record) -> None:
 
 
 def pull_same(pass_: BackwardPass, record: Record) -> None:
-    """Pass the cotangent of a value from one of its ids on to the other.
-
-    A result of a user's function has one id inside the function, and another id for the caller.
-    """
+    """Move a cotangent from the id that a result has inside the function to its id for the caller."""
     _, new, known = SameValue(*record)
     g = pass_.take_cotangent(new)
     if g is not None:

@@ -194,10 +194,9 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
                 recorder.assigned(variable, value)
 
     def record(self, record: Record) -> None:
-        """Take a record of an op inside the function; keep it if ``keeps_records`` is True.
+        """Take the record of an op inside the function, and keep it if ``keeps_records`` is True.
 
-        ``on_capture`` says how to react to inputs that are no arguments of the function.  Note a
-        conversion to untracked data, and a cusp (a finite slope with an infinite curvature).
+        Handle captured inputs as ``on_capture`` says.  Note conversions to untracked data, and cusps.
         """
         plan, value_ids = PLANS[record[0]], inputs_of(record)
         if plan is LEFT and not self.followed.made_of_inputs(value_ids[0]):
@@ -241,11 +240,9 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
             self.followed.add(value_id)
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
-        """Set ``has_missing_rules`` if the last record has no rule, or else ``careful``.
+        """Note that the last record has no rule (``has_missing_rules``), or else that it is ``careful``.
 
         A careful pass calls the general method for each record, as complex data need.
-
-        plan, record : the kind of the event, and its ids and data.
         """
         if plan is LEFT:
             return
@@ -259,8 +256,8 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
     def _pass_on(self, record: Record) -> None:
         """Send a record to those of the caller's recorders (tapes) that follow one of its inputs.
 
-        They get no other records of the function.  A conversion of one of their values, or an
-        interrupted write, concerns them, too.
+        Of all ops inside the function, only conversions and interrupted writes of a tape's own values
+        concern these recorders.
         """
         for recorder in self.followed.hidden:
             if any(value_id in recorder.followed for value_id in inputs_of(record)):

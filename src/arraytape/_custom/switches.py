@@ -1,7 +1,6 @@
-"""The lines at which a function, while it runs, compares its argument with values on a tape.
+"""The source lines at which a function compares its argument with values on a tape, as ``x < limit``.
 
-Ops such as ``less`` and ``sign`` jump.  If the result of a function depends on such a comparison, the
-result may jump where the two values are equal, and no derivative shows the jump.
+The function may jump where the two values are equal, and no derivative shows the jump.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from .._util.errors import user_line
 
 
 class Comparisons(BaseRecorder, SeesCalls, ProgramMode):
-    """A recorder that also intercepts ops (a mode) and finds comparisons of values computed from ``x``.
+    """A recorder and mode that finds ops such as ``less`` on a value computed from ``x`` and another.
 
-    Where the two values are equal, a function may jump, and its derivative does not show the jump.  Only
-    comparisons with a value that an outer tape follows count.  lines : a dict from the name of a
-    comparing op to the source location of its first such call.
+    The other value counts only if an outer tape follows it: the function may jump where both are equal,
+    and no derivative shows the jump.
+    lines : a dict from the name of a comparing op to the source location of its first such call.
     """
 
     def __init__(self, x: Array) -> None:
@@ -50,8 +49,8 @@ class Comparisons(BaseRecorder, SeesCalls, ProgramMode):
 def called_and_compared(f: Callable[..., Any], x: Array, *rest: Any) -> tuple[Any, dict[str, str]]:
     """Return ``f(x, *rest)``, and the lines at which f compares values computed from x with others.
 
-    At such a line f may jump.  The lines are a dict from the name of a comparing op to its first
-    location.
+    At such a line f may jump.  The lines are a dict from the op's name, "less", to the first source
+    line.
     """
     seen = Comparisons(x)
     with pushed(seen), entered(seen):

@@ -1,11 +1,11 @@
 """Activity: masks of the elements of each cotangent on which the target of a gradient depends.
 
 A guarded pass (a second backward pass after a NaN, ``guard.py``) needs a mask for each cotangent.  An
-element is inactive if selections, such as ``where`` or indexing, left it out on each path to the
-target.  The mask is ALL, or an array that counts the paths of each element on which every selection took
-it.  The rule of an op that only selects, moves and adds elements is applied to the counts as to a
-cotangent.  The rule of any other op is probed: it runs on made-up values in place of the data in the
-record, with a cotangent that is 0 at inactive elements.  An element of the result that is 0 is inactive.
+element is inactive if selections, such as ``where`` or indexing, left it out on each path to the target.
+A mask is ALL, or an array with the number of paths of each element that no selection cut.  The rule of
+an op that only selects, moves and adds elements computes these numbers as it computes cotangents.  The
+rule of any other op is probed: it runs on made-up data, with a cotangent that is 0 at inactive elements.
+Where its result is 0, the input is inactive.
 """
 
 from __future__ import annotations
@@ -47,10 +47,7 @@ class ActivityData(RawData):
     def fit_contribution(
         self, part: RawArray, shape: tuple[int, ...], dtype: np.dtype[Any], op: str = "an op"
     ) -> Any:
-        """Return the mask ``part``, summed over the axes along which an op broadcast its input.
-
-        An op may broadcast its input, such as a bias.  The mask of the result is then too large for the
-        input.  A mask counts, for each element of a cotangent, the paths to the target.
+        """Sum the mask ``part`` of an op's result over the axes along which the op broadcast its input.
 
         The dtype stays, but the imaginary part is dropped if the input is real.
 
@@ -85,10 +82,7 @@ class ActivityData(RawData):
     def as_mask(self, counts: RawArray) -> Any:
         """Return a mask with 1 where ``counts``, numbers of paths, are not 0; ALL if no count is 0.
 
-        A count is the number of paths from an element to the target on which every selection took the
-        element.
-
-        A pass calls this after each record, because the counts would overflow otherwise.
+        A pass calls this after each record, because the numbers of paths would overflow otherwise.
         """
         self.move_to(counts)
         with self.on_device_of(counts):
@@ -98,10 +92,9 @@ class ActivityData(RawData):
             return self.xp.where(inactive, 0.0, self.mask_of_ones(counts))
 
     def as_counts(self, active: Any, g: Any) -> Any:
-        """Return the mask ``active`` as an array; the mask ALL becomes ones in the shape of ``g``.
+        """Return the mask ``active`` as an array of counts: ones in the shape of ``g`` for the mask ALL.
 
-        A rule that only selects, moves and adds elements is then applied to the array, which counts
-        paths.
+        Rules that only select, move and add elements are applied to this array as to a cotangent.
 
         g : the cotangent of a record's result, to which the mask belongs.  For several results,
         ``active``, ``g`` and the return value are tuples.
@@ -114,11 +107,11 @@ class ActivityData(RawData):
     def generic_values(self, data: RawArray, start: float) -> Any:
         """Return made-up values in the shape and dtype of ``data``: no two alike, none 0.
 
-        A rule is probed with these values: a result of 0 then shows that the rule passes nothing on.
-        start : any number; another one gives other values.
+        A rule that returns 0 for them passes nothing on.  The values form matrices of full rank, which
+        the rules of solve and inv need.  So the angles are not evenly spaced: cosines of evenly spaced
+        angles, plus 2, form matrices of rank 3.
 
-        The values form matrices of full rank, which the rules of solve and inv need.  So the angles
-        are not evenly spaced: cosines of evenly spaced angles, plus 2, form matrices of rank 3.
+        start : any number; another one gives other values.
         """
         xp, count = self.xp, math.prod(data.shape)
         turns = xp.arange(count, dtype=xp.float64, device=data.device)
@@ -131,8 +124,8 @@ class ActivityData(RawData):
     def generic_cotangent(self, active: Any, g: Any) -> Any:
         """Return made-up values in the shape of the cotangent ``g``, with 0 where the mask is 0.
 
-        A rule is probed with them: where its result is 0, no active element of the cotangent has an
-        influence.
+        Where a rule returns 0 for them, an input element has no influence on active elements of the
+        result.
 
         active : the mask of g, 0 at elements on which the target does not depend.  For several results,
         ``active``, ``g`` and the return value are tuples.
@@ -186,16 +179,14 @@ class ActivityPass(BackwardPass):
 class Probe(NamedTuple):
     """The results of a record's rules on two sets of made-up values in place of the kept data.
 
-    A guarded pass (the rerun after a NaN) learns from them which elements of an input's contribution
-    matter.  The cotangent is 0 at inactive elements, so a result is 0 at elements that depend on no
-    active element.  The two sets differ only where the kept data is NaN or infinite (spoilt).  So the
-    two results differ at the elements that depend on a spoilt value.
+    A guarded pass (the rerun after a NaN) learns from zeros in the results which elements depend on no
+    active element, since the cotangent is 0 at inactive ones.  The sets differ only where the kept data
+    is NaN or infinite (spoilt).  So the results differ at the elements that depend on a spoilt value.
 
     spoilt : dict of boolean arrays by the name of kept data, True at NaN and infinities.
     values : the first set of made-up values, by the name of the kept data.
-    first, second : the results on each set.  An item for each rule is the sequence of its contributions:
-    one, or one to each input if the rule is joint.
-    A contribution is what one rule adds to an input's cotangent.
+    first, second : the results on each set: for each rule a sequence of contributions, one, or one to
+    each input if the rule is joint.
     """
 
     spoilt: dict[str, Any]
@@ -207,13 +198,12 @@ class Probe(NamedTuple):
 def probe(
     data: ActivityData, plan: Plan, active: Masks, g: ResultCotangents, record: Record
 ) -> Probe | None:
-    """Run a record's rules on two sets of made-up values, to find the elements that they pass on.
+    """Run a record's rules on made-up values; zeros in the results show what the rules do not pass on.
 
     Return None if a rule raises an error on such values.
 
-    plan : says what the record's items are.
+    plan : describes the record and the rules.  record : the tape's entry for one call of an op.
     active : the mask of the cotangent ``g`` of the record's result; a tuple for several results.
-    record : the tape's entry for one call of an op.
     """
     xp = data.xp
     kept = {name: plan.kept_value(record, name) for name in plan.kept_data()}

@@ -75,9 +75,8 @@ class Holes(Exception):
 def around_holes(sources: Nesting, ask: Callable[[list[Any]], list[Any]]) -> Nesting:
     """Call ``ask``, which computes gradients, with the list of those sources that are not None.
 
-    A user may pass a list with None for a parameter that a model lacks, such as a bias.
-
-    Return its results in the nesting of ``sources``.  The gradient of None is None.
+    Return the gradients in the nesting of ``sources``, with None for a source of None (an absent bias,
+    say).
     """
     leaves = nest.leaves(sources)
     found = iter(ask([x for x in leaves if x is not None]))
@@ -85,13 +84,11 @@ def around_holes(sources: Nesting, ask: Callable[[list[Any]], list[Any]]) -> Nes
 
 
 def advice_on_last_exit(records: Sequence[Record]) -> Conversion | None:
-    """Return clauses about the last conversion of a value to untracked data, as by ``float(x)``.
+    """Return the line of the last conversion such as ``float(x)`` on a tape, and advice for the user.
 
-    A user who passes such data as a target or source gets an error with these clauses.
+    The error for a target or source that is no Array quotes both.  Return None without a conversion.
 
-    A message quotes the line of the conversion and the advice.  Return None if there was none.
-
-    records : the tape's records, of which those of conversions name the user's line.
+    records : the tape's records.
     """
     from .._exits.messages import last_exit  # seldom needed, and slow to import
 
@@ -185,9 +182,9 @@ def differentiable(x: Array) -> bool:
 def array_on_device_of(x: Array, value: Any, what: str) -> Array:
     """Return ``value``, a user's tangent or output gradient for x, as an Array on the device of x.
 
-    An Array is returned unchanged.  Raw data whose dtype has the kind of x's dtype (floating-point, say)
-    is cast to x's dtype.  Numbers and lists of numbers are also cast from a lesser kind, as integers to
-    float.  Data of another kind keeps its dtype.  Raise TypeError for other types.
+    An Array is returned unchanged.  Numbers are cast to x's dtype unless they are of a greater kind, and
+    other data only if its dtype has the kind of x's dtype (floating-point, say).  Data of another kind
+    keeps its dtype.  Raise TypeError for other types.
 
     what : the name of the argument, for messages.
     """

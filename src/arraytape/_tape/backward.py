@@ -89,10 +89,7 @@ class BackwardPass:
         return held
 
     def peek(self, value_id: int) -> Any:
-        """Return the sum of the contributions to a value so far, without removing it.
-
-        A contribution is what one rule adds to the cotangent of one input.
-        """
+        """Return the sum of the contributions to a value so far, without removing it."""
         held = self.cotangents.get(value_id)
         if held is not None and type(held) is not self.data.kind:
             self.data.move_to(held)
@@ -137,8 +134,7 @@ class BackwardPass:
     def owned_sum(self, value_id: int) -> Any:
         """Return a value's cotangent so far if it is a NumPy array that the pass owns; else None.
 
-        The caller may add to this array in place.  The cotangent is the sum of what the rules have
-        returned for the value.
+        The caller may add to this array in place.
         """
         held = self.cotangents.get(value_id)
         owned = type(held) is ndarray and held.base is None and value_id not in self.borrowed
@@ -147,9 +143,7 @@ class BackwardPass:
     def take_owned_sum(self, value_id: int) -> Any:
         """Remove and return a value's cotangent if it is a NumPy array that the caller may write to.
 
-        It is then the memory for a result, so that no new array is needed.
-
-        If it is not, remove nothing and return None.
+        The caller needs memory for a result.  Otherwise remove nothing and return None.
         """
         held = None if value_id in self.wanted else self.owned_sum(value_id)
         if held is not None:
@@ -159,9 +153,9 @@ class BackwardPass:
         return held
 
     def give_buffer(self, value_id: int, buffer: RawArray) -> None:
-        """Add ``buffer``, to whose memory nothing else refers, to a value's cotangent.
+        """Add ``buffer``, an array to which nothing else refers, to a value's cotangent.
 
-        A buffer is a sum of what rules returned; later results are added to it in place.
+        The sum is formed in the buffer, which becomes the cotangent.
         """
         self.borrowed.discard(value_id)
         held = self.cotangents.get(value_id)
@@ -186,8 +180,6 @@ class BackwardPass:
 
     def lend_contribution(self, value_id: int, contribution: Any) -> None:
         """Add a contribution, to whose memory other objects may refer, to a value's cotangent.
-
-        A contribution is the result of one rule for one of its inputs.
 
         A first contribution is marked as borrowed, so that later ones are not added to it in place.
         """
@@ -256,11 +248,9 @@ class BackwardPass:
     def add_part(self, reading: Pull, plan: Plan, record: Record) -> None:
         """Add the cotangent of ``x[key]``, the record's result, to the cotangent of x, at ``key``.
 
-        The rule would make an array of zeros in the size of x.  Only the part at ``key`` is changed
-        instead.
+        Only the part at ``key`` is changed, whereas the rule would make zeros in the size of x.
 
-        reading : the call of the op's rule, a ``Reading``, as described in the plan; it finds the key in
-        the record.
+        reading : the description of the rule's call, whose ``key_from`` finds the key in the record.
         """
         value_id = record[reading.at]
         g = self.take_cotangent(record[1])
@@ -309,12 +299,11 @@ class BackwardPass:
 
 
 def is_shared(plan: Plan, part: RawArray, g: ResultCotangents) -> bool:
-    """Return True if ``part``, a contribution to an input, may share memory with another object.
+    """Return True if ``part``, a contribution, may share memory with g or with another contribution.
 
-    The pass must not add to such memory in place.  The object is the cotangent g of the result, or
-    another contribution of a joint rule.
+    The pass must not add to such memory in place.
 
-    plan : describes the op's records and rules.
+    plan : describes the op's records and rules.  g : the cotangent of the result.
     """
     return part is g or bool(plan.op.joint) or plan.op.moves
 
@@ -340,8 +329,8 @@ def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
     careful : True if data may be complex or of several array libraries.
 
     A careful pass, and a subclass of BackwardPass, calls the general method ``go_back`` for each record.
-    Any other pass runs the fast loop, on the calls of rules that ``STEPS`` holds for most kinds of
-    records.  The loop is inlined, because a function call takes longer than most rules.
+    Any other pass runs the fast loop: ``STEPS`` lists the calls of rules for each kind of record.  The
+    loop is inlined, because a function call takes longer than most rules.
     """
     if careful or type(pass_) is not BackwardPass:
         for record in reversed(records):

@@ -134,13 +134,13 @@ def layout_of_input(pull: Pull, record: Record, g: HostArray) -> tuple[Any, Any]
     """Return the shape and dtype of the input to which a Pull's rule belongs.
 
     pull : the description of one rule of an op.  record : the entry of the op's call on the tape.
-    g : the cotangent of the result, whose layout the input has unless the record says otherwise.
+    g : the cotangent of the result.  Without other numbers in the record, the input has its layout.
     """
     return (g.shape, g.dtype) if pull.fit is None else (record[pull.fit[0]], record[pull.fit[1]])
 
 
 def changes_layout(pull: Pull, record: Record, g: HostArray) -> bool:
-    """Return True if a rule's result with the layout of g must be summed or cast to fit the input.
+    """Return True if a result in the layout of g has to be summed or cast to become the input's part.
 
     pull : the description of the rule.  record : the op's call.  g : the cotangent of the op's result.
     """
@@ -161,11 +161,11 @@ def fit_part(pass_: BackwardPass, pull: Pull, record: Record, part: HostArray | 
 
 
 def contribution_of_constant(rule: Rule, g: HostArray, kept: Sequence[Any]) -> Any:
-    """Return a rule's result on the cotangent g, whose elements are all equal, without a large array.
+    """Return a rule's result on a cotangent g whose elements are all equal, without a large array.
 
-    A product with ones is the kept factor itself.  Otherwise return the rule's result for one element,
-    broadcast to the shape of g.  Return None if that cannot be done: if the rule's other arguments are
-    arrays, or if the rule does not work by element.
+    The rule is called for one element, and its result is broadcast.  A product with ones is the kept
+    factor. Return None if the rule's other arguments are arrays, or if the rule does not work by
+    element.
 
     kept : the rule's arguments after g.
     """
@@ -214,7 +214,7 @@ class BlockwiseCall(NamedTuple):
     def cut_arrays(
         cls, g: HostArray, kept: Sequence[Any], held: RawArray | None, fit: tuple[Any, Any]
     ) -> BlockwiseCall | None:
-        """Return a BlockwiseCall; None if its results might differ from those on whole arrays.
+        """Return the arrays of a rule's call, to be cut into blocks; None if this may change results.
 
         g : the cotangent of the op's result.  kept : the rule's other arguments.
         held : the sum of the contributions to the input so far, or None.
@@ -290,7 +290,7 @@ class BlockwiseCall(NamedTuple):
         return True
 
     def rows(self, item: Any) -> Any:
-        """Return an argument of the rule as ``write_blocks`` can cut it along the first axis.
+        """Return an argument of the rule in a form whose slices along the first axis are its blocks.
 
         If ``flat``, that is a one-dimensional view in memory order.  0-d arrays, and objects that are no
         arrays, are returned unchanged, since they are not cut.
@@ -315,9 +315,9 @@ def is_contiguous_in(x: HostArray, order: Order) -> bool:
 
 
 def has_descending_strides(x: HostArray) -> bool:
-    """Return True if strides descend, so that NumPy returns results computed from x in C order.
+    """Return True if NumPy would put a result computed from x, such as ``-x``, into C order.
 
-    The result can then be written by blocks with the same memory layout as NumPy's own.
+    A result written by blocks in C order then has the same layout in memory as NumPy's own.
     """
     steps = [step for step, n in zip(x.strides, x.shape, strict=True) if step and n > 1]
     return steps == sorted(steps, reverse=True)

@@ -82,11 +82,9 @@ class Buffers:
 
 
 def parts_of_record(item: Any) -> Sequence[Any] | None:
-    """Return the objects that an item of a record holds, such as the items of a list.
+    """Return the objects inside an item of a record, such as the items of a list; None for an array.
 
-    The count of bytes goes through them, down to the arrays.
-
-    Return None if the item is an array.
+    The count of bytes goes through these objects, down to the arrays.
     """
     if isinstance(item, tuple | list):
         return item

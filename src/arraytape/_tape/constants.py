@@ -24,10 +24,10 @@ from .data import RawData
 def pass_back_on_raw_data(
     pass_: BackwardPass, records: list[Record], seeds: Sequence[Array]
 ) -> list[Record]:
-    """Pass cotangents back on raw data through those last records whose ops nobody would record.
+    """Pass cotangents back on raw data, through as many of the last records as outer recorders ignore.
 
-    These are records that use no value that an outer recorder (a tape or accumulator) follows.  Return
-    the other, earlier records, through which the caller has to pass cotangents on Arrays.
+    These records use no value that an outer recorder (a tape or accumulator) follows.  Return the
+    earlier records, through which the caller has to pass cotangents on Arrays.
 
     pass_ : the pass on Arrays, which gets the cotangents.  seeds : the cotangents of the targets.
     """
@@ -51,11 +51,9 @@ def pass_back_on_raw_data(
 
 
 def cotangent_array(g: np.ndarray[Any, Any] | np.generic, borrowed: bool) -> Array:
-    """Return raw data, a cotangent, as an Array; if ``borrowed``, a write to the Array copies first.
+    """Return the raw cotangent g as an Array, with which a pass goes on after its steps on raw data.
 
-    A pass goes on with it on Arrays after its first steps on raw data.
-
-    borrowed : True if other objects may refer to the memory of g.
+    borrowed : True if other objects may refer to the memory of g, so that a write has to copy first.
     """
     if type(g) is not ndarray:
         return wrap(np.asarray(g), 0, SCALAR)

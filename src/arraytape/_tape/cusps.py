@@ -55,12 +55,10 @@ def evaluate_flag(flag: Cusped, plan: Plan, record: Record) -> bool:
 def hides_a_cusp(records: Iterable[Record]) -> bool:
     """Return True if a selection, such as ``where``, may hide a cusp, so that the pass must be guarded.
 
-    At a cusp the first derivative is finite and the second infinite, as for x ** 1.5 at 0.
-
-    This is so if the selection depends on the result of an op with a cusp.  Return True also if a user's
-    function depends on such a result, since it may select elements. Return True also for a factorisation
-    with nearly equal eigenvalues or singular values, because only a guarded pass (``guard.py``) computes
-    the limits that its derivatives need.
+    A cusp (infinite second derivative, as x ** 1.5 at 0) may be hidden if a selection, or a user's
+    function, depends on the result of an op with a cusp.  Return True also for a factorisation with
+    nearly equal eigenvalues or singular values, because only a guarded pass (``guard.py``) computes the
+    limits that its derivatives need.
     """
     for record in records:  # a quick test first: most tapes have no op with a cusp
         if PLANS[record[0]].cusped:

@@ -60,11 +60,10 @@ class RawData:
         return storage_of(held).at(held)
 
     def move_to(self, data: RawArray) -> None:
-        """Compute with the functions for the array library of ``data`` from here on.
+        """Compute with the functions (storage) for the array library of ``data`` from here on.
 
-        A tape may hold values of several libraries, each with its storage (the functions for its
-        arrays).  Keep the present storage if it handles mixtures of libraries and that of ``data`` does
-        not.
+        A tape may hold values of several libraries.  A storage that handles mixtures of libraries stays
+        in use if that of ``data`` does not.
         """
         if type(data) is self.storage.kind:
             return
@@ -74,10 +73,7 @@ class RawData:
             self.kind, self.xp = storage.kind, storage.xp
 
     def owns_memory(self, held: RawArray) -> bool:
-        """Return True if a cotangent owns its memory, so that a sum may be formed in place.
-
-        held : the cotangent.
-        """
+        """Return True if the cotangent ``held`` owns its memory, so that sums may be formed in it."""
         return held.base is None if type(held) is np.ndarray else storage_of(held).owns(held)
 
     sums_in = owns_memory  # True if ``held += contribution`` is allowed and faster than a new sum
@@ -93,26 +89,24 @@ class RawData:
     def put(self, data: RawArray, key: Index, value: RawOperand) -> Any:
         """Return the cotangent ``data`` after ``data[key] = value``, perhaps in place.
 
-        Transposes of views write a part back into the whole by it.
+        For example, to write the cotangent of a view into that of the whole Array.
         """
         return storage_of(data).put(data, key, value)
 
     def take_written(self, data: RawArray, key: Index, lost: RawArray) -> Any:
         """Return ``data[key]`` with 0 where ``lost``, and set ``data[key]`` to 0, by one kernel.
 
-        The pass of a write ``x[key] = value`` needs this: data is the cotangent of x, and ``lost`` marks
-        written elements that the same write overwrote.  Return None, and change nothing, if the storage
-        has no such kernel.
+        For a write ``x[key] = value``, data is the cotangent of x, and the result that of ``value``.
+        ``lost`` marks elements of ``value`` that the write itself overwrote, as with key [0, 0].  Return
+        None, and change nothing, if the storage has no such kernel.
         """
         return storage_of(data).take_written(data, key, lost)
 
     def adds_at(self, key: Index, g: RawArray) -> bool:
-        """Return True if ``add_at_key`` costs only time for the part of the data at ``key``.
+        """Return True if ``add_at_key``, used to differentiate ``x[key]``, touches only the part at key.
 
-        The backward pass of ``x[key]`` adds g, the cotangent of the part, to that of x.
-
-        Return False if it would process all of the data; then it has no advantage over the op's rule,
-        which makes a large array.
+        If it would process all of the data, it is no faster than the op's rule, which makes a large
+        array.
         """
         return True
 
@@ -124,14 +118,11 @@ class RawData:
         return storage_of(data).add_at(data, key, g)
 
     def shares(self, part: RawArray, whole: RawArray) -> bool:
-        """Return True if ``part`` shares memory with ``whole``, so that a write to one changes both.
-
-        A pass must not add to such a part, what a rule returned for an input, in place.
-        """
+        """Return True if ``part`` shares memory with ``whole``, so that a write to one changes both."""
         return storage_of(part).shares(part, whole)
 
     def part_at_path(self, g: RawArray, path: Path) -> Any:
-        """Return the part of the cotangent g of an Array that belongs to the view with this path.
+        """Return the part of an Array's cotangent g that is the cotangent of a view with this path.
 
         path : the steps, such as indexing and transposing, from the Array to the view.
         """
@@ -159,10 +150,7 @@ class RawData:
         return wrap(g)
 
     def of_raw(self, data: RawArray) -> Any:
-        """Return raw data in the type on which this pass computes: unchanged, or as an Array.
-
-        Constants that a pass makes, such as zeros, enter its computation so.
-        """
+        """Return raw data, such as zeros, in the type on which this pass computes: raw data or Array."""
         return data
 
     def lift(self, plan: Any, record: Record) -> Record:
@@ -177,9 +165,7 @@ class RawData:
     def widen_buffer(self, buffer: RawArray, g: RawArray) -> Any:
         """Return the buffer, repeated along the hidden axes (of vmap) that only g has.
 
-        A buffer is the sum of contributions to a cotangent.  A hidden axis holds the examples of a vmap.
-
-        The caller can then add g to it in place.
+        The caller can then add g to the buffer, the sum of contributions to a cotangent, in place.
         """
         return raw.spread_like(buffer, g)
 
@@ -188,8 +174,6 @@ class RawData:
         self, part: RawArray, shape: tuple[int, ...], dtype: np.dtype[Any], op: str = "an op"
     ) -> Any:
         """Return ``part``, a rule's result, summed over broadcast axes and cast to the input's dtype.
-
-        The op may have broadcast its input, such as a bias.
 
         shape, dtype : those of the input.  op : the name of the op, for messages.
         """
@@ -293,12 +277,10 @@ class RawData:
 
 
 def of_followed(part: RawArray | Lazy | None, i: int, plan: Plan) -> Any:
-    """Return the contribution of a joint rule to input number i; compute it now if it is ``Lazy``.
+    """Return contribution ``part`` of a joint rule (one rule for all inputs) to input number i.
 
-    A joint rule serves all inputs at once.  A contribution is what it adds to an input's cotangent.
-    Return None for a Lazy contribution to an input that no tape follows.
+    A ``Lazy`` part is computed now, or is None if no tape follows the input.
 
-    part : the contribution, a Lazy function that computes it, or None.
     plan : says which inputs tapes follow.
     """
     if type(part) is not Lazy:

@@ -59,10 +59,7 @@ class DeadRecordCollector:
         self.young, self.old, self.full = 0, 0, YOUNG
 
     def collect_and_record(self, record: Record) -> None:
-        """Append a record; free dead records each time that ``YOUNG`` bytes were recorded.
-
-        A record is dead if nothing refers to its results any more.  It keeps memory for no use.
-        """
+        """Append a record; free dead records each time that ``YOUNG`` bytes were recorded."""
         recording = self.recording()
         if recording is None:  # the tape was freed, so that nothing needs the record
             return
@@ -75,9 +72,7 @@ class DeadRecordCollector:
             recording.record = recording.records.append
 
     def collect_dead(self, recording: Recording) -> None:
-        """Free the dead records among those added since the last call.
-
-        A record is dead if nothing refers to its results, so that no gradient can depend on it.
+        """Free the dead records (nothing refers to their results) among those added since the last call.
 
         Check all records instead if they keep at least ``full`` bytes together.
         """

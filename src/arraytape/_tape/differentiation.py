@@ -96,8 +96,8 @@ class Differentiation:
     """A request of a user for derivatives of ``targets`` with respect to the sources ``asked``.
 
     starts : the value ids of the targets.
-    places : for each source a pair of a value id and a path.  The gradient of the source is the
-    cotangent of the id, viewed along the path.  The path is () unless the source is a view.
+    places : for each source a pair of a value id and a path.  The gradient is the cotangent of this id;
+    for a view the part of it at the path, and otherwise the path is ().
     lacks : the ``LostParts`` that finds gradients which are incomplete because a value was converted to
     untracked data; None if there was no such conversion.
     """
@@ -131,11 +131,10 @@ class Differentiation:
             self.lacks = LostParts(recording.records, recording.journal, value_ids, self.starts)
 
     def locate_source(self, x: Array, unwatched: dict[int, int]) -> GradientPlace:
-        """Return where a pass finds the gradient of a source x that is not watched: (value id, ()).
+        """Return (id, ()): the id of the value whose cotangent is the gradient of an unwatched source x.
 
-        A value without an id gets a new id, and ``unwatched`` maps ``id(x)`` to the new id.  So x gets
-        the same id if it is given twice, or is the target, too.  The second item is the path to a view,
-        empty here.
+        A value without an id gets a new id.  ``unwatched`` maps ``id(x)`` to the new id, so that x gets
+        the same one if it is given twice, or is the target, too.
         """
         value_id = self.recording.value_id_of(x)
         if not value_id:
@@ -198,7 +197,7 @@ class Differentiation:
         """Return the gradients of a pass in which elements that a selection left out contribute 0.
 
         data : the operations on cotangents.  seeds : the cotangent of each target.
-        picks : True if the seeds are 0 at elements that are to count as left out.
+        picks : True if elements of the targets whose seed is 0 count as left out.
         """
         pass_ = GuardedPass(data, self.recording.known)
         pass_.picks = picks
@@ -210,7 +209,7 @@ class Differentiation:
         """Return the gradients of a pass that raises at the first NaN of a rule (``check_numerics``).
 
         data : the operations on cotangents.  seeds : the cotangent of each target.
-        picks : True if the seeds are 0 at elements of the targets that are left out.
+        picks : True if elements of the targets whose seed is 0 count as left out.
         guard : True for a pass in which elements that a selection left out contribute 0.
         """
         pass_ = self.recording.numerics.pass_of(data, self.recording.known, guard)
@@ -218,7 +217,7 @@ class Differentiation:
         return self.gradients_through(pass_, seeds)
 
     def gradients_through(self, pass_: BackwardPass, seeds: Sequence[Array]) -> list[Any]:
-        """Run ``pass_`` through the tape's records by the loop that they need; return the gradients.
+        """Run ``pass_`` through the tape's records, by the loop that they need; return its gradients.
 
         Large arrays need the loop by blocks; profiles, hooks and packed data need one step at a time.
 
@@ -242,10 +241,10 @@ class Differentiation:
         return self.collect_gradients(pass_)
 
     def seed(self, pass_: BackwardPass, seeds: Sequence[Array]) -> None:
-        """Set the seeds of a pass, the ids of the wanted cotangents, and its flag ``frugal``.
+        """Start a pass: give it the cotangents of the targets, and say which cotangents it has to keep.
 
-        A pass frees the cotangent of each value when it comes to the record that made the value, unless
-        the value is in ``wanted``.  No record made a watched value, so its cotangent is kept anyway.
+        A pass frees a cotangent at the record that made the value, unless the value is in ``wanted``.
+        Watched values need not be in ``wanted``, because no record made them.
 
         seeds : the cotangent of each target, with which the pass begins.
         """
@@ -286,7 +285,7 @@ class Differentiation:
         return self.collect_gradients(releasing.run_releasing(guard))
 
     def collect_gradients(self, pass_: BackwardPass) -> list[Any]:
-        """Return the gradient of each source from the cotangents of a finished pass; None for none."""
+        """Return the gradient of each source, or None, from the cotangents of a finished pass."""
         found: list[Any] = []
         for value_id, path in self.places:
             g = pass_.cotangents.get(value_id)
@@ -370,9 +369,7 @@ class Differentiation:
     def report_lacks(self, lacks: LostParts, found: Sequence[Any]) -> None:
         """Warn or raise, as the tape's parameter ``exits`` says, if gradients may be incomplete.
 
-        Such data is the result of ``float(x)`` or ``np.asarray(x)``, say: no tape follows it.
-
-        A gradient may be incomplete if a value computed from its source was converted to untracked data,
+        That is so if a value computed from a source was converted to untracked data, as by ``float(x)``,
         and a later op used a constant that may come from this data.
 
         lacks : finds the gradients that may be incomplete.

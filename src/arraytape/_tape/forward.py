@@ -86,7 +86,7 @@ class ForwardPass(BaseRecorder):
         remove_recorder(self)
 
     def watch_primal(self, x: Array, t: Array) -> None:
-        """Follow the primal x, with the tangent t, so that ops compute tangents of its dependents."""
+        """Follow the primal x with the tangent t: ops then compute tangents of values made from x."""
         xp: Any = namespace()
         root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
         value_id = root._ensure_id()
@@ -120,10 +120,10 @@ class ForwardPass(BaseRecorder):
         quietly(self.push_record, plan, record)
 
     def push_record(self, plan: Plan | Structural, record: Record) -> None:
-        """Compute and store the tangents of a record's results, in ops that only outer tapes record.
+        """Compute and store the tangents of a record's results; only outer recorders record these ops.
 
-        The stack of recorders need not be restored: ``quietly`` calls this method in a new
-        ``contextvars`` context.
+        ``quietly`` calls this method in a new ``contextvars`` context, so the stack need not be
+        restored.
 
         plan : says what the record's items are.  record : the tape's entry for one call of an op.
         """
@@ -147,11 +147,10 @@ class ForwardPass(BaseRecorder):
         STACK.set((get_ident(), around))
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
-        """Note in the journal an untracked conversion, or the constants that a user's function used.
+        """Note in the journal a conversion such as ``float(x)``, or the constants of a user's function.
 
-        The ops inside a user's function are not recorded one by one, so the function reports their
-        constants (``ENTERED``).  The journal, which lists constants that may come from a converted
-        value, begins with the first conversion.
+        The journal lists constants that may come from a converted value, and begins with the first
+        conversion.  A user's function reports its constants (``ENTERED``), as its ops are not recorded.
 
         plan, record : the kind of the event, and its ids and data.
         """
@@ -168,10 +167,10 @@ class ForwardPass(BaseRecorder):
     ) -> None:
         """Warn of an undefined (NaN) derivative; warn or raise if a derivative may be incomplete.
 
-        It may be incomplete if a value was converted to untracked data.
+        A derivative may be incomplete if a value was converted to untracked data.
         y, found : the target and its derivative, or None.
         mode : "warn", "raise" or "ignore", as for the parameter ``exits``.
-        doubts : a list that collects the findings, or None to report them at once.
+        doubts : a list to which the warnings are added for a later check; None to give them at once.
         """
         if self.undefined:
             warn_of_undefined(self.undefined, (found,))
@@ -254,7 +253,7 @@ class ForwardPass(BaseRecorder):
         return found
 
     def some_tangent(self, record: Record) -> Array:
-        """Return the first tangent of a record's inputs, to make zeros on its device, by its library."""
+        """Return the first tangent of a record's inputs, which shows the device and array library."""
         return next(
             self.tangents[value_id] for value_id in inputs_of(record) if value_id in self.tangents
         )
@@ -387,8 +386,8 @@ class ForwardPass(BaseRecorder):
     ) -> list[Array | None]:
         """Return the tangents of a function's results by the transpose of the VJP that its user wrote.
 
-        If an op of the VJP has no derivative, return a list of None, and keep the error until a
-        derivative needs one of these tangents.
+        If an op of the VJP has no derivative, return Nones; a derivative that needs one raises the
+        error.
 
         outs : ids of the results.  cotangents : one of each result; their values do not matter.
         pull_back : the user's VJP as a function without parameters: it applies the VJP to
@@ -422,10 +421,10 @@ class ForwardPass(BaseRecorder):
 
     # --- results ----------------------------------------------------------------------------------
     def defined_tangent(self, y: Array, value_id: int) -> Array | None:
-        """Return the tangent of y, whose value has this id; if it is NaN, try to compute it anew.
+        """Return the tangent of y, whose value has this id; if it is NaN, try reverse mode.
 
-        The NaN may stem from a factorisation with coinciding eigenvalues.  Where reverse mode has a
-        finite limit of the derivative, it is used.
+        Where eigenvalues of a factorisation coincide, reverse mode may have a finite limit of the
+        derivative.
         """
         tangent = self.tangents.get(value_id)
         if tangent is not None and self.tail is not None and is_nan(tangent):
@@ -435,11 +434,10 @@ class ForwardPass(BaseRecorder):
         return tangent
 
     def reverse_tangent(self, y: Array, value_id: int) -> Array | None:
-        """Return the tangent of y, computed by reverse mode; None if it has none, or is not defined.
+        """Return the tangent of y by reverse mode; None if y has no tangent or an undefined one.
 
-        Reverse mode can compute limits where eigenvalues coincide; forward mode has NaN there.
-
-        Only outer recorders (tapes or accumulators) record the ops.
+        Reverse mode can compute limits where eigenvalues coincide; forward mode has NaN there.  Only
+        outer recorders (tapes or accumulators) record the ops.
 
         value_id : the id of the value of y.
         """
@@ -479,9 +477,8 @@ class ForwardPass(BaseRecorder):
 def without_kept(plan: Plan | Structural, record: Record) -> Record:
     """Return a record without its kept values: plan number, result ids and input ids.
 
-    A pass keeps such short records to find out later which values depend on a converted one.
-
-    A LEFT record, which marks the conversion of a value to untracked data, is returned unchanged.
+    Such short records show which values depend on a converted one.  A LEFT record, which marks the
+    conversion of a value to untracked data, is returned unchanged.
 
     plan : says what the record's items are.
     """

@@ -1,7 +1,7 @@
 """The backward pass for array libraries that run several elementwise operations as one kernel (CuPy).
 
-The rules of an elementwise op, and the sums of their contributions, become one kernel.  A kernel is
-made for each combination of a plan and the inputs that have a contribution already, at its first use.
+One kernel computes the rules of an elementwise op, and adds the results to the inputs' cotangents.  It
+is made at its first use, for a plan and the set of inputs that already have a cotangent.
 """
 
 from __future__ import annotations
@@ -61,11 +61,10 @@ class FusedPass(BackwardPass):
                     self.add_contribution(value_id, self.fitted(plan, pulls, part, record))
 
     def sums_of(self, plan: Plan, g: Any, record: Record) -> list[Sum]:
-        """Return a Sum for each result of a record's kernel.
+        """Return a Sum for each input to whose cotangent the kernel of a record contributes.
 
-        A Sum is one result of the kernel: all contributions of the rules to one input.
-
-        A contribution that is the cotangent g itself needs no kernel, and is added here.
+        A contribution that is the cotangent g itself needs no kernel: this method adds it, without a
+        Sum.
 
         plan : says what the record's items are.  record : the tape's entry for one call of an op.
         """
@@ -89,9 +88,9 @@ class FusedPass(BackwardPass):
         return [*sums.values(), *apart]
 
     def held_like(self, g: Any, value_id: int) -> Any:
-        """Return a value's cotangent so far if the kernel can add to it; else None.
+        """Return a value's cotangent so far, if it has the type, shape and dtype of g; else None.
 
-        It can if the cotangent has the type, shape and dtype of g.
+        Only to such a cotangent can the kernel add.
         """
         held: Any = self.cotangents.get(value_id)
         alike = type(held) is type(g) and held.shape == g.shape and held.dtype == g.dtype
@@ -137,11 +136,11 @@ def gradient_kernel(
 ) -> Callable[..., Any]:
     """Return the kernel that computes all contributions of a record with plan ``number``.
 
-    Its arguments are the cotangent, the record's values at ``argument_places(plan)``, and the cotangents
-    of inputs to which it adds.  It returns a tuple with the sum of the contributions to each input.
+    Arguments of the kernel: the cotangent, the record's values at ``argument_places(plan)``, and
+    cotangents of inputs to which to add.  Its result is a tuple with a sum for each item of ``layout``.
 
     storage : the functions for the array library.
-    layout : for each result the indices of its rules, and True if a cotangent is added.
+    layout : a pair for each input: the indices of its rules, and True to add a cotangent.
     """
     plan: Any = PLANS[number]
     places, xp = argument_places(plan), storage.xp

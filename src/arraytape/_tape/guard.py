@@ -142,10 +142,8 @@ class GuardedPass(BackwardPass):
     def expand_all_masks(self, record: Record) -> None:
         """Replace the mask ``ALL`` of the record's results and first input by an array of ones.
 
-        ALL is the constant for a mask without inactive elements.
-
-        This prepares masks for the record of a view, a write, or a read ``x[key]``, whose rule reads or
-        changes a part of a mask.  Values without a cotangent keep their mask.
+        The rule of a view, a write, or a read ``x[key]`` reads or changes a part of a mask, and thus
+        needs an array.  Values without a cotangent keep their mask.
         """
         held = self.activity.cotangents
         for value_id in (*results_of(record), *inputs_of(record)[:1]):
@@ -175,7 +173,7 @@ class GuardedPass(BackwardPass):
     def contributions(
         self, plan: Plan, g: ResultCotangents, active: Masks, record: Record
     ) -> Iterator[Contribution]:
-        """Return the contributions of a record's rules, each with the mask of its active elements.
+        """Return what a record's rules add to the inputs' cotangents, with masks of the active elements.
 
         The kind of the op selects one of the following four methods.
 
@@ -224,9 +222,9 @@ class GuardedPass(BackwardPass):
     def all_active(
         self, plan: Plan, g: ResultCotangents, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
-        """Yield the contributions of a record, each with the mask ALL.
+        """Yield the contributions of a record's rules, each with the mask ALL: all elements are active.
 
-        The mask ALL says that the target may depend on each element.
+        Either all elements of g are active, or the rule can run neither on masks nor on made-up values.
 
         plan : says what the record's items are.  g : the cotangent of its result.
         record : the tape's entry for one call of an op.
@@ -263,7 +261,7 @@ class GuardedPass(BackwardPass):
     def by_probing(
         self, plan: Plan, g: ResultCotangents, active: Masks, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
-        """Yield the contributions of an op of another kind, such as a matrix product.
+        """Yield the contributions of an op such as a matrix product, neither selection nor elementwise.
 
         Each rule runs on kept values with and without NaN, and one result is chosen for each element.
 
@@ -320,8 +318,7 @@ class GuardedPass(BackwardPass):
     ) -> Record:
         """Return the record with made-up values at input elements that ``probed`` shows to be inactive.
 
-        No active element of the result depends on these elements, so the gradients do not change, but a
-        NaN in such an element can do no harm.
+        A NaN in such an element then does no harm; the gradients do not depend on these elements.
 
         plan : says what the record's items are.
         probed : the rules' results on made-up values, 0 where the rules pass nothing on.
@@ -360,12 +357,11 @@ class GuardedPass(BackwardPass):
 
 
 def probed_inputs(plan: Plan, probed: Probe) -> dict[str, Any]:
-    """Return the contributions ``probed.first``, computed on made-up values, by the names of inputs.
+    """Return the results of the rules on the first made-up values of ``probed``, by the input's name.
 
-    A contribution of 0 shows that no active element of the result depends on the element of the input.
+    An element that is 0 belongs to an input element on which no active element of the result depends.
 
     plan : describes the op's records and rules.
-    probed : the results of the record's rules on made-up values.
     """
     inputs = plan.op.inputs
     if plan.op.joint:

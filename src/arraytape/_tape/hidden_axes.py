@@ -33,9 +33,7 @@ enter(BATCHED)
 def declare_linear_op(
     transpose: Rule, **saves: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that turns a function of raw data (NumPy arrays) into a linear op on Arrays.
-
-    The ops of this module on hidden axes (one for each enclosing vmap) are made so.
+    """Return a decorator that makes a function of raw data a linear op on the hidden axes of Arrays.
 
     transpose : the VJP of the op.
     saves : functions of the op's inputs, whose results the record keeps for parameters of the VJP.
@@ -55,11 +53,9 @@ def declare_linear_op(
 
 
 def mark_result_shared(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return an op's function that marks its result as sharing memory with the operand.
+    """Wrap an op's function so that a write to its result or operand, which share memory, copies first.
 
-    Hiding or showing an axis copies no data, so that operand and result share memory.
-
-    A write to either then copies the data first.
+    Hiding or showing an axis copies no data.
     """
 
     @functools.wraps(function)
@@ -75,10 +71,9 @@ ON_ARRAYS: dict[str, Callable[..., Any]] = {}  # the ops below, by the names of 
 
 
 def call_on_array_or_raw(name: str, g: RawArray, *arguments: Any) -> Any:
-    """Call the op called ``name`` if g is an Array, else the function on raw data of that name.
+    """Call ``name``, such as "summed": the op if g is an Array, else the function on raw data.
 
-    The ops act on hidden axes (one for each enclosing vmap).  Their rules need this, because a backward
-    pass computes on Arrays or on raw data.
+    Rules of ops on hidden axes use this, since a backward pass computes on Arrays or on raw data.
     """
     return (ON_ARRAYS if isinstance(g, Array) else vars(raw))[name](g, *arguments)
 
@@ -124,7 +119,7 @@ def with_hidden_axes(x: Array, *values: Any, copy: bool = False) -> Array:
 
 
 def with_ended_axes(x: Array, shape: tuple[int, ...]) -> Array:
-    """Return x repeated along the hidden axes of vmaps that have ended, as in ``shape``.
+    """Return x repeated along the hidden axes in ``shape`` that belong to vmaps which have ended.
 
     A backward pass may run after the vmap in which its record was made.
 

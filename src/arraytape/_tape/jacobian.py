@@ -132,9 +132,9 @@ def jacobian_rows(
     """Return for each source an array whose row i is the gradient of element i of y.
 
     The result for a source is None if y does not depend on it.
-    batch : 1, or the length of the first axis of y (for batch Jacobians).  In the latter case row i is
-    the gradient of ``sum(y.reshape(batch, -1)[:, i])``.
     request : the target, sources and tape.
+    batch : 1, or for batch Jacobians the length of the first axis of y.  In the latter case row i is the
+    gradient of ``sum(y.reshape(batch, -1)[:, i])``.
     chunk_size : the number of rows in a pass; None for as many as fit into memory.
     """
     if not request.places:
@@ -184,9 +184,9 @@ def log_single_passes(count: int) -> None:
 
 
 def rows_at_once(size: int) -> int:
-    """Return the number of rows in one pass, if the largest cotangent of a row has ``size`` elements.
+    """Return the number of rows in one pass, so that its largest cotangent takes about 64 MB.
 
-    The derivatives of each value then take about 64 MB.
+    size : the number of elements of the largest cotangent of one row.
     """
     return max(1, MEMORY // (8 * max(size, 1)))
 
@@ -213,9 +213,7 @@ def largest_kept_size(records: Iterable[Record]) -> int | None:
 def lacks_batched_form(error: BaseException | None) -> bool:
     """Return True if an error, or one of its causes, is a NoBatchedForm.
 
-    Batched data has a hidden axis that holds the rows of a Jacobian, or the examples of vmap.
-
-    Then a raw function cannot compute on batched data, and the caller computes row by row.
+    Then an op cannot compute many rows of a Jacobian at once, and the caller computes one by one.
     """
     while error is not None and not isinstance(error, NoBatchedForm):
         error = error.__cause__

@@ -57,8 +57,6 @@ class EndOfPasses(Exception):
 class Turns(NamedTuple):
     """The derivatives of a target with respect to the results of a factorisation (``eigh`` or ``svd``).
 
-    A limit of the derivative at coinciding eigenvalues is computed from them.
-
     values : the derivative with respect to the eigenvalues or singular values.
     turn : a matrix; element (i, j) is the derivative for a rotation of the vectors i and j.
     moved : a bound on the derivatives for all changes of the vectors that keep them orthonormal.
@@ -73,10 +71,10 @@ class Turns(NamedTuple):
 
 
 class Slopes(NamedTuple):
-    """The derivatives of a weighted sum of ``turn_ij`` over pairs (i, j) without a common index.
+    """The derivatives of a sum of ``weight * turn_ij`` over some pairs (i, j) of coinciding eigenvalues.
 
-    Each pair stands for two eigenvalues that coincide.  ``turn_ij`` is the derivative of the target for
-    a rotation of their vectors.  Its own derivatives give the limit of a quotient 0 / 0.
+    ``turn_ij`` is the derivative of the target for a rotation of the vectors i and j; its derivatives
+    give the limit of turn_ij / gap, a quotient 0 / 0.  No index is in two pairs.
 
     pairs : a mask of the pairs.
     factors : 1 / weight for each pair; 1j / weight if the sum is over the imaginary parts of turn.
@@ -100,10 +98,9 @@ TurnOf = Callable[[Any, Any, Any, Any], Turns]
 
 
 class TailRecorder(BaseRecorder):
-    """A recorder, as a tape is, for the ops of a backward pass; its records begin with ``tail``.
+    """A recorder that appends the ops of a backward pass to the records of the program (``tail``).
 
-    The recorded pass is differentiated once more, for limits of quotients 0 / 0 in derivatives of
-    factorisations.
+    Both together are differentiated once more, for limits of quotients 0 / 0.
 
     known : the ids that the recorder follows.
     """
@@ -141,12 +138,11 @@ class QuotientLimits:
     def slopes_of(
         self, turn_of: TurnOf, pairs: RawArray, gap: RawArray, straight: RawArray
     ) -> list[Slopes]:
-        """Return the derivatives of ``turn_ij`` with respect to gaps of eigenvalues, for some pairs.
+        """Return the derivatives that give the limits of ``turn_ij`` / gap, for pairs (i, j) in a mask.
 
-        turn_ij is the derivative of the target for a rotation of the vectors i and j.  A Slopes holds
-        the result.  It has derivatives for many pairs without a common index, or for one pair if later
-        terms may matter.  The function stops early, without some of the pairs, when it would repeat too
-        many records.
+        turn_ij is the derivative of the target for a rotation of the vectors i and j.  A Slopes serves
+        many pairs without a common index, or one pair if second derivatives matter.  Pairs are missing
+        if the passes would repeat too many records.
 
         turn_of : a function from cotangents to the Turns, the derivatives for rotations of the vectors.
         pairs : a mask of shape (..., n, n); only its elements with i < j are used.
@@ -163,16 +159,7 @@ class QuotientLimits:
     def all_slopes(
         self, turn_of: TurnOf, pairs: RawArray, gap: RawArray, straight: RawArray
     ) -> Iterator[Slopes]:
-        """Yield derivatives of ``turn_ij`` with respect to gaps of eigenvalues, for pairs (i, j).
-
-        turn_ij is the derivative of the target for a rotation of the vectors i and j.  Raise EndOfPasses
-        before too many records are repeated.
-
-        turn_of : a function from cotangents to the Turns, the derivatives for all rotations.
-        pairs : a mask of shape (..., n, n); only its elements with i < j are used.
-        gap : the differences of eigenvalues, of the same shape.
-        straight : the bound below which relative second derivatives count as 0.
-        """
+        """Yield what ``slopes_of`` returns; raise EndOfPasses before too many records are repeated."""
         recorder, turn = self.recorded_turn(turn_of)
         orders, xp = self.orders_to_come(), self.pass_.data.xp
         units = (1.0, 1j) if is_complex(turn) else (1.0,)
@@ -228,8 +215,8 @@ class QuotientLimits:
 
         Element (i, j) of turn is the derivative of the target for a rotation of the vectors i and j.
         Let h be half the gap, and D_k the k-th derivative of turn with respect to h.  As turn is 0 for h
-        = 0, Taylor's series from h to 0 gives turn / (2 h) = (D_1 - D_2 h / 2 + D_3 h ** 2 / 6 - ...) /
-        2.  The first term is the limit.  A derivative of the limit of order m needs m + 1 terms.
+        = 0, Taylor's series gives turn / (2 h) = (D_1 - D_2 h / 2 + D_3 h ** 2 / 6 - ...) / 2.  The
+        first term is the limit.  A derivative of the limit of order m needs m + 1 terms.
 
         recorder : has the records of the pass that computed ``turn``.
         turn_of : a function from cotangents to the Turns.
@@ -265,10 +252,10 @@ class QuotientLimits:
         return Slopes(pairs, unit / weights, turns, others, further, bends)
 
     def generic_weights(self, like: RawArray, start: float) -> Any:
-        """Return weights for pairs, so that a sum over pairs is 0 only if each term is 0.
+        """Return weights for pairs of eigenvalues, so that a weighted sum is 0 only if each term is 0.
 
         The weights are powers of 2, from 1/4 to 4: products with them have no rounding errors, so that
-        terms which cancel for each pair still do.
+        the parts of a term which cancel still do.
 
         like : raw data with the dtype and device of the weights.
         start : any number; another one gives other weights.
@@ -283,9 +270,10 @@ class QuotientLimits:
     def turns_in(
         self, recorder: TailRecorder, turn_of: TurnOf, value_id: int, seed: RawArray
     ) -> tuple[Turns, list[Any]]:
-        """Return a recorded value's derivatives for rotations of the vectors (Turns), by a pass.
+        """Differentiate a recorded value with respect to the results of the factorisation, by a pass.
 
-        Return also a list of its derivatives with respect to values that do not depend on the matrix.
+        Return these derivatives (Turns), and those with respect to values that do not depend on the
+        matrix.
 
         recorder : has the records of the pass that computed the value.
         turn_of : a function from cotangents to the Turns.
@@ -358,9 +346,8 @@ def dependents_of(
 ) -> tuple[list[Record], set[int]]:
     """Return the records, other than ``record``, that compute on ``value_ids`` or on their results.
 
-    Limits need the part of a program that follows a factorisation.
-
-    Return also the set of ``value_ids`` and of the ids of all values that depend on these.
+    These are the part of a program that follows a factorisation.  The second result is the set of
+    ``value_ids`` and of the ids of all values that depend on these.
     """
     reached, found = set(value_ids), []
     for other in records:
@@ -377,12 +364,12 @@ def followed_inputs(records: Sequence[Record], followed: Container[int]) -> Iter
 
 
 def is_bent(found: Slopes, straight: RawArray, xp: Namespace) -> bool:
-    """Return True if second derivatives are not negligible, relative to the first ones.
+    """Return True if the numerator of a quotient 0 / 0 is not nearly linear in the gaps.
 
-    Then one more term of a Taylor series is needed for a limit.
+    Pairs of eigenvalues then have to be differentiated one by one.
 
-    found : first derivatives, and second ones (``bends``), of the numerator of a quotient 0 / 0.
-    straight : the bound below which relative second derivatives count as 0.
+    found : the first derivatives of the numerator, and its second ones (``bends``).
+    straight : the bound below which second derivatives, relative to the first, count as 0.
     """
     steepest = xp.max(xp.abs(found.turns.values), axis=-1, keepdims=True)[..., None]
     return has_true(xp.abs(found.bends) > steepest * straight, xp)
@@ -391,7 +378,7 @@ def is_bent(found: Slopes, straight: RawArray, xp: Namespace) -> bool:
 def single_pairs(pairs: RawArray, xp: Namespace) -> Iterator[Any]:
     """Yield, for each True element of the mask ``pairs``, a mask that is True at that element alone.
 
-    Most pairs (i, j) are False in all matrices of a stack; one check skips such a pair for all matrices.
+    In a stack of matrices, an element (i, j) that is False in all of them takes only one check.
     """
     *stack, n, _ = pairs.shape
     count = math.prod(stack)

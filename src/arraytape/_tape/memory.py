@@ -86,7 +86,7 @@ def memory_use(recording: Recording) -> MemoryUse:
 def shared_buffers(records: Iterable[Record]) -> set[int]:
     """Return the ``id()`` of each buffer to which something other than these records refers.
 
-    A tape does not free these when it is freed.
+    The memory of such a buffer stays in use when the tape is freed.
     """
     objects, expected = arrays_in_records(records)
     found = set()
@@ -97,11 +97,11 @@ def shared_buffers(records: Iterable[Record]) -> set[int]:
 
 
 def arrays_in_records(records: Iterable[Record]) -> tuple[dict[int, Any], Counter[int]]:
-    """Return the arrays that records keep alive, and how often records and views refer to each.
+    """Return the arrays that records keep alive, and the number of references to each from the tape.
 
-    An array with more references than these is also used by something other than the tape.  The first
-    result maps ``id(array)`` to the array; the bases of views are included.  The second maps
-    ``id(array)`` to the number of references from records and from views in the first result.
+    An array with more references is also used by something other than the tape.  The first result maps
+    ``id(array)`` to the array; the bases of views are included.  The second maps ``id(array)`` to the
+    number of references from records, and from views in the first result.
     """
     objects: dict[int, Any] = {}
     expected: Counter[int] = Counter()
@@ -118,10 +118,7 @@ def arrays_in_records(records: Iterable[Record]) -> tuple[dict[int, Any], Counte
 
 
 def kept_arrays_of(records: Iterable[Record]) -> Iterator[Any]:
-    """Yield the arrays in records, also those inside lists and other objects, as often as they occur.
-
-    The count shows whether something other than the tape refers to an array.
-    """
+    """Yield the arrays in records, also those inside lists and other objects, once per reference."""
     for record in records:
         for item in record:
             if type(item) is not int and not isinstance(item, SMALL):

@@ -150,9 +150,9 @@ def watched_late(request: Request) -> str:
 
 
 def watched_anew(request: Request) -> str:
-    """Return a sentence if the source was watched anew after the last op that the target depends on.
+    """Return a sentence if the source was watched only after the last op on the way to the target.
 
-    The value was followed before, but records from before a watch do not count for the source.
+    The tape followed the value already, for another view, say.  The watch gave the source a new id.
 
     request : the source without a gradient, and the targets.
     """
@@ -267,7 +267,7 @@ def another_view(request: Request) -> str:
 
 
 def made_after_target(request: Request) -> str:
-    """Return a sentence if the source was computed after the target, so that it cannot depend on it.
+    """Return a sentence if the source was computed after the target, which thus cannot depend on it.
 
     The source was computed from the target, or from the same watched Arrays.
 

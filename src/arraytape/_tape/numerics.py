@@ -186,12 +186,10 @@ class Checks:
         self.finite: set[int] = set()
 
     def observe(self, record: Record) -> None:
-        """Check the values of an op, and raise NonFiniteError before its record is kept.
+        """Check the values of an op for a tape with ``check_numerics``, before its record is kept.
 
-        A tape with ``check_numerics=True`` calls this for each record.
-
-        A record does not hold all operands and results, so they are read from the local variables of the
-        frame that calls ``record``.
+        Raise NonFiniteError for the first NaN or infinity.  Operands and results that the record lacks
+        are read from the local variables of the frame that calls ``record``.
         """
         self.lines.update(dict.fromkeys(results_of(record), user_line()))
         plan, frame = plan_of(record), frame_calling_record()
@@ -214,8 +212,6 @@ class Checks:
 
     def values_of_addition(self, record: Record, frame: FrameType | None) -> Values:
         """Return the ranges of ``x += y``, read from local variables of the frames that execute it.
-
-        A range has the least and greatest finite element, and counts of NaN and infinities.
 
         Return empty lists if x may have been NaN or infinite before.
         """
@@ -254,8 +250,6 @@ def frame_calling_record() -> FrameType:
 def values_of_op(plan: Plan, seen: dict[str, Any]) -> Values:
     """Return the ranges of an op's results, of the operands that the tape follows, and of the others.
 
-    A range has the least and greatest finite element, and counts of NaN and infinities.
-
     plan : the description of the op's records.
     seen : the local variables of the op's compiled function, while it calls ``record``.
     """
@@ -265,11 +259,10 @@ def values_of_op(plan: Plan, seen: dict[str, Any]) -> Values:
 
 
 def values_of_call(frame: FrameType | None) -> Values:
-    """Return ``Values``: the ranges of the results and operands of a call of a user's function.
+    """Return the ranges of the results and of the arguments of a call of a user's function.
 
-    A range has the least and greatest finite element, and counts of NaN.  Read both from the local
-    variables ``trace`` and ``results`` of the nearest frame that has them.  Return three empty lists if
-    there is no such frame.
+    They are read from the local variables ``results`` and ``trace`` of the nearest frame that has both.
+    Without such a frame, return three empty lists.
     """
     while frame is not None and not {"trace", "results"} <= frame.f_locals.keys():
         frame = frame.f_back
@@ -282,8 +275,6 @@ def values_of_call(frame: FrameType | None) -> Values:
 
 def operands_in(plan: Plan, seen: dict[str, Any]) -> tuple[list[Range], list[Range]]:
     """Return the ranges of the operands that the tape follows, and of the others.
-
-    A range has the least and greatest finite element, and counts of NaN and infinities.
 
     plan : the description of the op's records, with the names of its operands.
     seen : the local variables of the compiled op: ``t_x`` is the value id of the operand x, ``d_x`` its
@@ -334,10 +325,10 @@ class Checking(BackwardPass):
     def error(
         self, plan: Plan | Structural, record: Record, came: list[Range], gave: list[Range]
     ) -> NonFiniteError:
-        """Return the error for the rule of a record.
+        """Return the error for a record whose rule made the first NaN or infinity of a backward pass.
 
         plan : says what the record's items are.  record : the tape's entry for one call of an op.
-        came, gave : the ranges of the cotangents that it got, and of those that it computed.
+        came, gave : the ranges of the cotangents of its results and of its inputs.
         """
         line, name = self.lines.get(results_of(record)[0]), name_of_record(plan, record)
         where = f", which ran at {line}," if line else ""

@@ -58,9 +58,9 @@ class Packed:
 
 
 def weak_reference(data: RawArray) -> Callable[[], Any]:
-    """Return a weak reference to data; if its type allows none, a function that returns None.
+    """Return a weak reference to an array; if its type allows none, a function that returns None.
 
-    The reference shows whether an ``id()`` in ``Packing.known`` is still that of the packed array.
+    It shows whether an array is still alive, or its ``id()`` may be that of a newer array.
     """
     try:
         return ref(data)

@@ -50,7 +50,7 @@ class Profile:
         self.resume()
 
     def resume(self) -> None:
-        """Restart the clock as the tape's block is entered, so that no time before it counts."""
+        """Restart the clock as the tape's block is entered, so that earlier time does not count."""
         self.began = time.perf_counter()
         self.since: dict[int, float] = {}
 

@@ -44,7 +44,7 @@ NOWHERE = RecordPlace(UNKNOWN, "", UNKNOWN, "", "", "")
 class RecordPlaces:
     """The source locations of a tape's records, by the value ids of the results.
 
-    The tape's recorder calls the object with each record, so that the running frames show the location.
+    The tape's recorder calls this object with each record, while the frames of the user's code run.
     """
 
     def __init__(self) -> None:
@@ -89,8 +89,8 @@ def frames_outwards(frame: FrameType | None) -> Iterator[FrameType]:
 def entry_frame(stack: list[FrameType]) -> FrameType:
     """Return the frame of the function in an installed package that the user's code called.
 
-    Return the innermost frame if it is in the user's code itself.  Frames of lambdas and comprehensions
-    are skipped if the package has other frames.
+    Frames of lambdas and comprehensions are skipped if the package has other frames.  If the user's code
+    itself ran the op, return its innermost frame.
 
     stack : the frames outside of arraytape and NumPy, the innermost first.
     """
@@ -113,10 +113,7 @@ def line_of_frame(frame: FrameType) -> str:
 
 
 def self_of(frame: FrameType) -> Any:
-    """Return the value of ``self`` in a frame; None if that is not the name of the first parameter.
-
-    A method's frame thus shows its object, from which a class or a Module is named.
-    """
+    """Return the object whose method runs in a frame, or None if the first parameter is not ``self``."""
     names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
     return frame.f_locals.get("self") if names[:1] == ("self",) else None
 

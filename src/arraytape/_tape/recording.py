@@ -129,8 +129,8 @@ class Watched(NamedTuple):
     """A watched Array, and where a pass finds its gradient.
 
     handle : the Array.
-    root : the id that the Array, or the Array whose view it is, had when it was watched.
-    source, path : the Array's gradient is the cotangent of value ``source``, viewed along ``path``.
+    root : the value id at the time of the watch; for a view, that of the Array which the view shows.
+    source, path : the gradient is the cotangent of value ``source``, viewed along ``path``.
     since : the id that ``watch`` drew; values made before have lower ids.  0 for a Variable that was
     watched because it was read.
     """
@@ -333,8 +333,8 @@ class Recording(BaseRecorder, SeesAssignments):
     def enter_block(self, block: Callable[[], Any] | None = None) -> None:
         """Begin the tape's own ``with`` block: record in this thread from now on.
 
-        block : a function that returns None once the ``with`` statement is over, even if an interruption
-        kept its ``__exit__`` from running.
+        block : returns None once the ``with`` statement is over.  A block that an interruption kept from
+        running ``__exit__`` is so found, and closed by the next call.
         """
         if self.active and self.block is not None and self.block() is None:
             self.leave_block()  # an interruption kept ``__exit__`` of the last block from running
@@ -463,8 +463,8 @@ class Recording(BaseRecorder, SeesAssignments):
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
         """Note an untracked conversion, a constant, a missing rule, or data that need a careful pass.
 
-        A constant is reported if a user's function used it after a conversion.  Complex data, say, set
-        ``careful``, since the fast loop of the backward pass cannot process them.
+        Constants are reported by calls of users' functions, whose ops are not recorded.  Complex data,
+        say, set ``careful``, since the fast loop of the backward pass cannot process them.
 
         plan, record : the kind of the event, and its ids and data.
         """
@@ -552,7 +552,7 @@ class Recording(BaseRecorder, SeesAssignments):
     def follow(self, x: Array, since: int = 0) -> None:
         """Watch one Array; warn, and do nothing, if it is not of a floating-point dtype.
 
-        since : the value id that ``watch`` drew; 0 for a Variable that was read.
+        since : the value id that ``watch`` drew as the time; 0 for a Variable that was only read.
         """
         data = x._data
         kind = data.dtype.kind
@@ -608,8 +608,8 @@ class Recording(BaseRecorder, SeesAssignments):
     def source_of(self, root: Array, value_id: int, path: Path) -> tuple[int, Path]:
         """Return where a pass finds the gradient of an Array that is watched: (value id, path).
 
-        The gradient is the cotangent of the value, viewed along the path.  The root is followed already,
-        so this is called only then.
+        The gradient is the cotangent of the value, viewed along the path.  The caller has made the tape
+        follow the root.
 
         root : the Array that owns the data.  value_id : the id of the root's value.
         path : the steps from the root to the Array, which is a view unless the path is ().
@@ -720,9 +720,9 @@ class Recording(BaseRecorder, SeesAssignments):
 class Stopped(Context):
     """The ``with`` block of ``stop_recording``.
 
-    In the block, a ``Paused`` object takes the tape's place on the stack of this thread and task.  The
-    end of the block replaces that object by the tape.  A generator may end the block in another thread
-    or task.  The stack there has no ``Paused`` object, so the tape is not put on it.
+    In the block, a ``Paused`` object stands in the tape's place on the stack of this thread and task.
+    The end of the block puts the tape back there.  If a generator ends the block in another thread or
+    task, whose stack has no ``Paused`` object, the tape is not put on that stack.
 
     frame : the frame of the user's ``with`` statement; None if arraytape itself stops the tape.
     """
@@ -757,7 +757,7 @@ class Stopped(Context):
 def generator_of(frame: FrameType) -> str:
     """Return the name of the generator or coroutine of a frame; "" if its function is neither.
 
-    A warning names it, if it yields inside a ``stop_recording`` block, which then stays open.
+    A warning names a generator that yields inside a ``stop_recording`` block, which then stays open.
     """
     return frame.f_code.co_name if frame.f_code.co_flags & RESUMED else ""
 

@@ -117,13 +117,13 @@ class Hollow:
 class ReleasingPass:
     """A backward pass that frees the records of a one-shot tape as it goes, in segments.
 
-    A segment is a run of records with so many bytes.  After each, the cotangents are checked for NaN.
+    A segment is a run of records with so many bytes, after which cotangents are checked for NaN.
 
     pass_ : the plain pass, with its seeds.
     reached : dict from value ids to the shapes and dtypes (Hollow) of the cotangents before the first
-    segment.  A guarded rerun would begin with these cotangents, as all their elements are active.
-    passed : the records of finished segments, without large arrays, in the order of the pass.  A guarded
-    rerun would go through them first, in order to find the active elements.
+    segment, all of whose elements are active.  A rerun after a NaN begins with them.
+    passed : the records of finished segments, without large arrays, in the order of the pass.  A rerun
+    goes through them only to find the active elements.
     idle : the ids of watched values whose gradients are not requested.
     """
 
@@ -216,8 +216,7 @@ class ReleasingPass:
     def run_segment(self, size: int, counted: set[int]) -> BackwardPass | None:
         """Pass cotangents back through a segment of records that keep about ``size`` bytes.
 
-        A segment is a run of records, after which the cotangents are checked for NaN.  Return None
-        without a NaN.  Else return the guarded pass that repeated this segment and all earlier records.
+        Return None, or after a NaN the guarded pass that repeated this segment and all earlier records.
         counted : the ``id()`` of each array whose bytes were counted.
         """
         pass_, records = self.pass_, self.records
@@ -240,9 +239,7 @@ class ReleasingPass:
         return None
 
     def left_nan(self, before: dict[int, Any]) -> bool:
-        """Return True if the last segment made a cotangent that holds a NaN.
-
-        A segment is a run of records, after which the cotangents are checked.
+        """Return True if the last segment (run of records) made a cotangent that holds a NaN.
 
         before : the cotangents before the segment.  Watched values whose gradients are not requested
         (``idle``) are ignored.
@@ -280,9 +277,7 @@ class ReleasingPass:
 
 # --- records without their arrays ---------------------------------------------------------------------
 def may_be_hollow(record: Record) -> bool:
-    """Return True if a guarded rerun may run the record's rule on ones in place of freed arrays.
-
-    A guarded rerun is the pass after a NaN, in which elements that selections left out contribute 0.
+    """Return True if a guarded rerun (after a NaN) may run the record's rule on ones for freed arrays.
 
     Return False for calls of users' functions, which may fail on made-up values.
     """
@@ -295,9 +290,8 @@ def may_be_hollow(record: Record) -> bool:
 def hollowed(record: Record) -> Record:
     """Return a record with a ``Hollow`` in place of each large array, so that the arrays can be freed.
 
-    This is done for elementwise ops and products.  A Hollow is the shape and dtype of a freed array.
-    The rerun after a NaN replaces a Hollow by ones, and only these ops accept any values there.  Return
-    any other record unchanged.
+    Only elementwise ops and products are changed.  The rerun after a NaN puts ones in place of a Hollow,
+    the shape and dtype of an array: these ops pass activity on in the same way for any values.
     """
     plan = PLANS[record[0]]
     if not isinstance(plan, Plan) or plan.op.selects:
@@ -309,9 +303,9 @@ def hollowed(record: Record) -> Record:
 
 
 def refill_record(record: Record) -> Record:
-    """Return a record with ones in place of its freed arrays, whose shapes the record keeps.
+    """Return a record with ones in place of its freed arrays, for the rerun after a NaN.
 
-    The rerun after a NaN needs any values there, to find the elements on which the target depends.
+    The rerun only finds the elements on which the target depends, the same ones for any values.
     """
     return tuple([item.ones_in_place() if type(item) is Hollow else item for item in record])
 

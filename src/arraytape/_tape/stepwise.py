@@ -115,8 +115,6 @@ class Member:
 def groups_of(hooks: Iterable[Sequence[Hook]]) -> list[Group]:
     """Return the Groups to which hooks belong, each once.
 
-    A Group is a user's function that gets the cotangents of several values after a pass.
-
     hooks : the hooks of each value.
     """
     members = [hook for several in hooks for hook in several if isinstance(hook, Member)]

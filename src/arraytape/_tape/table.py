@@ -116,10 +116,10 @@ def lines_without_profile(recording: Recording) -> dict[int, Line]:
 def summary_rows(
     lines: dict[int, Line], backward: dict[int, float] | None, key: Callable[[Line], str]
 ) -> list[Row]:
-    """Return the rows of a Summary, the largest first.
+    """Return the rows of a Summary, the longest time first, and without a profile the most bytes first.
 
-    lines : a Line for each record.  backward : the seconds of the rules, by the keys of ``lines``;
-    None without a profile.  key : a function that returns the name of the row to which a Line belongs.
+    lines : {value id: Line} for each record.  backward : {value id: seconds of the record's rules}; None
+    without a profile.  key : a function that returns the name of the row to which a Line belongs.
     """
     rows: dict[str, Row] = {}
     for value_id, line in lines.items():

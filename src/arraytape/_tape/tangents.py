@@ -56,10 +56,7 @@ class Tangents:
         self._held[value_id] = tangent
 
     def _restored(self, value_id: int) -> Array:
-        """Return the tangent of an old value of an Array, which later writes have overwritten.
-
-        The result is a copy of the newest tangent in which these writes are undone.
-        """
+        """Return the tangent of an old value: a copy of the newest tangent, with later writes undone."""
         writes = []
         while value_id in self._before:
             value_id, path, key, part = self._before[value_id]
@@ -99,13 +96,12 @@ class Tangents:
 
 
 def can_write_in_place(whole: Array, t: Array | None, key: tuple[Index, Path]) -> bool:
-    """Return True if the tangent ``t`` of a written value can be written into ``whole`` in place.
+    """Return True if the tangent ``t`` can be written into the tangent ``whole`` in place.
 
-    An example of a write is ``x[key] = value``: t belongs to the value, and ``whole`` to x.
+    A write such as ``x[key] = value`` needs this: t is the tangent of the value, ``whole`` that of x.
+    Return False if t is ``whole`` itself, or if t or the key has hidden axes (of vmap) that ``whole``
+    would have to get.
 
-    Return False if t is ``whole`` itself, or if t or the key has hidden axes (of vmap) that would have
-    to be added to ``whole``.
-    whole : the tangent of the Array that was written to.
     key : the key of the recorded write, and the path (the steps from the Array) of the view that was
     written to.
     """

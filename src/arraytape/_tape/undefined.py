@@ -35,8 +35,6 @@ def note_undefined(
 ) -> None:
     """Append the phrase "OP is NaN at a matrix SHAPE" to ``notes`` if the op's rule made a NaN.
 
-    ``warn_of_undefined`` later turns the phrases into one warning.
-
     Do nothing if the rule got a NaN itself.
 
     plan : the description of the op's records.
@@ -48,8 +46,6 @@ def note_undefined(
 
 def warn_of_undefined(notes: Sequence[str], found: Iterable[Any]) -> None:
     """Warn if a derivative is NaN because the rule of a factorisation made a NaN.
-
-    At a matrix with coinciding eigenvalues, say, the vectors and so their derivatives are not unique.
 
     notes : phrases such as "svd is NaN at a matrix (3, 3)", at least one.  found : the derivatives.
     """

@@ -48,8 +48,8 @@ def why_not_followed(
     """Return a sentence on why a tape does not follow the source x, and advice.
 
     Return "" if the tape follows x, or if x is a Variable and the tape watches Variables at their reads.
-    alikes : a function that returns the watched Arrays by shape and dtype, of which the sentence names
-    one.  A caller with several sources caches its result.
+    alikes : a function, cached if there are several sources, that returns {layout: watched Array}.  The
+    advice names the watched Array of the shape and dtype of x.
     """
     if is_followed_by(recording, x):
         return ""
@@ -85,9 +85,9 @@ def why_not_followed(
 
 
 def name_of_former_variable(x: Array) -> str:
-    """Return the name of x in the user's function, if its source made a Variable of that name, else "".
+    """Return the name of x in the user's function if this was a Variable's name before, else "".
 
-    A step written as ``w = w - rate * g`` makes an Array, which takes the Variable's name.
+    ``w = Variable(...)`` and later ``w = w - rate * g`` make w an Array, which the tape does not watch.
     """
     frame = user_frame()
     names = [name for name, value in dict(frame.f_locals).items() if value is x] if frame else []
@@ -106,7 +106,7 @@ def name_of_former_variable(x: Array) -> str:
 def first_targets(
     recording: Recording, targets: Sequence[Array], starts: Sequence[int]
 ) -> dict[int, Array]:
-    """Return a dict from the ids of values computed from a watched target to this target.
+    """Return a dict from the ids of values that were computed from a watched target to this target.
 
     A source in the dict has probably been swapped with its target.  If a value was computed from several
     targets, the dict has the one that comes first in ``targets``.

@@ -76,7 +76,7 @@ def settle_doubts(
 ) -> None:
     """Raise LostGradientError if finite differences show that a part of a derivative is lost.
 
-    If the differences are inconclusive, report the findings of the code analysis instead.
+    If the differences are inconclusive, give the warnings of the code analysis instead.
 
     doubts : conversions such as ``float(x)`` in the recorded run, which may have lost a part; this list
     is emptied.
@@ -117,12 +117,10 @@ def settle_doubts(
 
 
 def key_of_doubts(caller: str, again: Rerun, doubts: Sequence[Doubt]) -> object:
-    """Return the key under which the result of a check is kept for later calls of the same derivative.
-
-    The check compares a derivative with finite differences.
+    """Return the key under which ``KNOWN`` keeps whether finite differences agreed with a derivative.
 
     Calls share the result if all of this is the same: the public function, the code of f, the shapes and
-    dtypes of the arguments, the source locations of conversions, and the findings.
+    dtypes of the arguments, the source locations of conversions, and the messages in ``doubts``.
 
     caller : the name of the public function.  again : the user's function with its arguments.
     doubts : the conversions, such as ``float(x)``, because of which the derivative may lack a part.

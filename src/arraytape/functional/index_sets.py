@@ -80,18 +80,13 @@ class IndexSets:
         self.held: dict[int, Sets | Spread] = {}
 
     def start(self, value_id: int, shape: Size) -> None:
-        """Add the input, an array of n elements, each of which depends on itself only.
-
-        The index sets (for each element, the input elements on which it may depend) begin here.
-        """
+        """Add the input, an array of n elements, each of which depends on itself only."""
         from scipy import sparse
 
         self.held[value_id] = Sets(shape, sparse.eye_array(self.n, dtype=np.int32, format="csr"))
 
     def record(self, record: Record) -> None:
-        """Compute the index sets of a record's results from those of its inputs; add them to ``held``.
-
-        An index set has the input elements on which an element may depend, for sparse Jacobians.
+        """Compute the dependencies (index sets) of a record's results from those of its inputs.
 
         If the op has no rule in this module, each element of the results gets the union of all sets of
         the inputs.  Do nothing if no input of the record has sets.
@@ -108,10 +103,7 @@ class IndexSets:
         self.held.update(zip(results, each, strict=True))
 
     def sets_of_results(self, record: Record) -> Sets | Spread | list[Sets]:
-        """Return the index sets of a record's results: a list, or one item if they are equal for all.
-
-        An index set has the input elements on which an element may depend, for sparse Jacobians.  A
-        record is one op's call.
+        """Return the dependencies (index sets) of a record's results: a list, or one item for all.
 
         Raise Unknown for batched data, and for an op without a rule in this module.
         """
@@ -134,36 +126,25 @@ class IndexSets:
         return self.along_named_axes(plan, record) if named else self.of_cores(plan, record)
 
     def sets(self, value_id: int) -> Sets:
-        """Return the index sets of a value; raise Unknown if only one set for all elements is known.
-
-        They say for each element on which input elements it may depend.
-        """
+        """Return the inputs on which each element of a value may depend; raise Unknown for a Spread."""
         found = self.held[value_id]
         if isinstance(found, Spread):
             raise Unknown
         return found
 
     def union(self, values: Iterable[Sets | Spread]) -> Any:
-        """Return the union of all index sets of several values, as a CSR matrix with one row.
-
-        An index set has the input elements on which an element may depend, for sparse Jacobians.
-        """
+        """Return all inputs on which several values may depend, as a CSR matrix with one row."""
         found = [v.row if isinstance(v, Spread) else v.rows for v in values]
         counts = sum(np.asarray(rows.sum(axis=0)).reshape(-1) for rows in found)
         return csr(np.asarray(counts)[None, :] > 0)
 
     def none(self, size: int) -> Any:
-        """Return the index sets of a constant with ``size`` elements: a CSR matrix without entries.
-
-        An index set has the input elements on which an element may depend: none here.
-        """
+        """Return the dependencies (index sets) of a constant: a CSR matrix of ``size`` empty rows."""
         return csr(np.zeros((size, 0), np.int32), (size, self.n))
 
     # --- rules of ops -----------------------------------------------------------------------------
     def elementwise(self, plan: Plan, record: Record) -> Sets:
-        """Return the index sets of an elementwise op: the unions of the operands' sets, by position.
-
-        An index set has the input elements on which an element may depend, for sparse Jacobians.
+        """Return the dependencies (index sets) of an elementwise op: those of its operands, united.
 
         plan : says what the record's items are.  record : the tape's entry for one call of an op.
         """
@@ -178,10 +159,7 @@ class IndexSets:
         return Sets(shape, unite_rows([broadcast(part, shape) for part in parts]))
 
     def shapes(self, plan: Plan, record: Record) -> list[Size]:
-        """Return the shape of each operand of an op; () for a constant that the record does not keep.
-
-        plan : says what the record's items are.  record : the tape's entry for one call of an op.
-        """
+        """Return the shape of each operand of an op; () for a constant that the record does not keep."""
         return [
             self.sets(value_id).shape if value_id in self.held
             else tuple(getattr(plan.kept_value(record, name), "shape", ()))
@@ -190,10 +168,9 @@ class IndexSets:
         ]  # fmt: skip
 
     def along_named_axes(self, plan: Plan, record: Record) -> Sets:
-        """Return the index sets of a reduction, scan or transform along the axes ``axis``.
+        """Return the dependencies (index sets) of a reduction, scan or transform along ``axis``.
 
-        Each element depends on all elements of the operands along these axes.  An index set has the
-        input elements on which an element may depend.
+        Each element depends on all elements of the operands along this axis or these axes.
 
         plan : says what the record's items are.  record : the tape's entry for one call of an op.
         """
@@ -218,13 +195,11 @@ class IndexSets:
         return Sets(tuple(n for i, n in enumerate(shape) if i not in axes), whole.rows)
 
     def of_cores(self, plan: Plan, record: Record) -> list[Sets]:
-        """Return the index sets of the results of an op whose signature states its core dimensions.
+        """Return the dependencies (index sets) of an op's results, as its signature states them.
 
-        An index set has the input elements on which an element may depend, for sparse Jacobians.  A
-        signature such as ``(m,K),(K,n)->(m,n)`` names the core dimensions (those that the op works on).
-
-        Along a core dimension in capitals, each element depends on all elements.  Along a core dimension
-        in lower case, and along the axes before the core dimensions, elements keep their positions.
+        A signature such as ``(m,K),(K,n)->(m,n)`` names the axes that the op works on.  Along an axis in
+        capitals, each element depends on all elements.  Along an axis in lower case, and along axes that
+        the signature does not name, elements keep their positions.
 
         plan : says what the record's items are.  record : the tape's entry for one call of an op.
         """
@@ -260,9 +235,7 @@ class IndexSets:
         return found
 
     def moved_elements(self, plan: Plan, record: Record) -> Sets:
-        """Return the index sets of an op that only moves elements.
-
-        An index set has the input elements on which an element may depend, for sparse Jacobians.
+        """Return the dependencies (index sets) of an op that only moves elements.
 
         The op is applied to the numbers of the elements, counted from 1 over all operands.  The result
         shows where each element came from; 0 marks elements that are new or come from constants.
@@ -301,9 +274,7 @@ class IndexSets:
         return Sets(tuple(moved.shape), rows[at])
 
     def scattered(self, plan: Plan, record: Record) -> Sets:
-        """Return the index sets of ``scattered``, the op that adds x to an array of zeros at a key.
-
-        An index set has the input elements on which an element may depend, for sparse Jacobians.
+        """Return the dependencies (index sets) of the op that adds x to an array of zeros at a key.
 
         plan : says what the record's items are.  record : the tape's entry for one call of an op.
         """
@@ -313,9 +284,7 @@ class IndexSets:
         return Sets(shape, unite_rows_at(x.rows, at, math.prod(shape)))
 
     def products(self, plan: Plan, record: Record) -> Sets:
-        """Return the index sets of a matrix product.
-
-        An index set has the input elements on which an element may depend, for sparse Jacobians.
+        """Return the dependencies (index sets) of a matrix product.
 
         Element (i, j) of x1 @ x2 depends on row i of x1 and column j of x2.  An element of x1 that is
         multiplied by a zero of a constant x2 is left out, and vice versa.
@@ -347,9 +316,7 @@ class IndexSets:
         return Sets((*first.shape[:-1], *second.shape[1:]), unite_rows(parts))
 
     def correlated(self, plan: Plan, record: Record) -> Sets:
-        """Return the index sets of ``window_correlation``, a convolution or one of its derivatives.
-
-        An index set has the input elements on which an element may depend, for sparse Jacobians.
+        """Return the dependencies (index sets) of a convolution, or of one of its two derivatives.
 
         An element that is multiplied by a zero of a constant is left out.
 
@@ -381,10 +348,9 @@ class IndexSets:
 
     # --- rules of views and writes ----------------------------------------------------------------
     def of_structural(self, record: Record) -> Sets | Spread:
-        """Return the index sets of the result of a view or a write; raise Unknown for any other record.
+        """Return the dependencies (index sets) of the result of a view or a write; else raise Unknown.
 
-        An index set has the input elements on which an element may depend, for sparse Jacobians.  VIEW
-        is the record of ``x[key]``, PUT that of ``x[key] = v``, ADD that of ``x += v``.
+        VIEW is the record of ``x[key]``, PUT that of ``x[key] = v``, ADD that of ``x += v``.
         """
         if record[0] == VIEW.number:
             view = ViewRecord(*record)
@@ -396,9 +362,8 @@ class IndexSets:
         raise Unknown
 
     def of_write(self, record: Record) -> Sets:
-        """Return the index sets of an Array after a recorded write to it or to its view.
+        """Return the dependencies (index sets) of an Array after a recorded write to it or to its view.
 
-        An index set has the input elements on which an element may depend, for sparse Jacobians.
         ``x[key] = v`` replaces the sets of the written elements.  ``x += v``, or a write to the real or
         imaginary part, unites the old and the new sets.
         """
@@ -423,11 +388,9 @@ class IndexSets:
 
 
 class Unknown(Exception):
-    """The error for a record of an op whose index sets are not known.
+    """The error for a record whose op has no rule in this module for the dependencies of its elements.
 
-    An index set has the input elements on which an element may depend, for sparse Jacobians.
-    ``IndexSets.record`` catches the error, and gives all results' elements the union of the inputs'
-    sets.
+    ``IndexSets.record`` catches it, and gives each element of the results the union of the inputs' sets.
     """
 
 
@@ -491,9 +454,7 @@ def shape_of_result(plan: Plan, record: Record, shape: Size) -> Size:
 
 # --- functions of index sets as CSR -------------------------------------------------------------------
 def csr(matrix: np.ndarray[Any, Any] | csr_array, shape: Size | None = None) -> Any:
-    """Return a matrix as CSR with an entry of 1 wherever it is not 0.
-
-    Matrices of index sets have a row for each element, with 1 at the inputs on which it may depend.
+    """Return a matrix as CSR, with 1 in place of each nonzero element and no other entries.
 
     With ``shape``, return a matrix of this shape without entries, and ignore ``matrix``.
     """
@@ -514,12 +475,7 @@ def diagonal(values: np.ndarray[Any, Any]) -> Any:
 
 
 def unite_rows(parts: Sequence[Any]) -> Any:
-    """Return the union of CSR matrices of index sets, row by row; all have the same number of rows.
-
-    Row i of such a matrix has a 1 for each input element on which element i may depend.
-
-    parts : the matrices.
-    """
+    """Return a CSR matrix with 1 wherever one of the CSR matrices ``parts`` has an entry (the union)."""
     total = parts[0]
     for part in parts[1:]:
         total = total + part
@@ -527,12 +483,11 @@ def unite_rows(parts: Sequence[Any]) -> Any:
 
 
 def unite_rows_at(rows: csr_array, to: np.ndarray[Any, Any], size: int) -> Any:
-    """Return the index sets after elements were added up, as CSR with ``size`` rows.
+    """Return the index sets of y after ``y[to[j]] += x[j]`` for all j, as CSR with ``size`` rows.
 
-    Row i, the inputs on which element i of the sum may depend, is the union of all ``rows[j]`` with
-    ``to[j] == i``.
+    Row i, the inputs on which element i of y may depend, unites all ``rows[j]`` with ``to[j] == i``.
 
-    rows : the index sets before.  to : for each element, the index of the element to which it is added.
+    rows : the index sets of x.
     """
     from scipy import sparse
 
@@ -548,18 +503,12 @@ def stacked(parts: Sequence[Any], first: csr_array) -> Any:
 
 
 def broadcast(value: Sets, shape: Size) -> Any:
-    """Return the index sets of a value after it is broadcast to ``shape``, as a CSR matrix.
-
-    An index set has the input elements on which an element may depend, for sparse Jacobians.
-    """
+    """Return the dependencies (index sets) of a value's elements after a broadcast, as CSR."""
     return value.rows if value.shape == shape else value.rows[source_places(value.shape, shape)]
 
 
 def unite_along(value: Sets, axes: tuple[int, ...]) -> Sets:
-    """Return the index sets of a sum over ``axes``, which stay in the shape with length 1.
-
-    An index set has the input elements on which an element may depend, for sparse Jacobians.
-    """
+    """Return the dependencies (index sets) of a sum over ``axes``, which become axes of length 1."""
     shape = tuple(1 if i in axes else n for i, n in enumerate(value.shape))
     return Sets(
         shape, unite_rows_at(value.rows, source_places(shape, value.shape), math.prod(shape))
@@ -569,10 +518,7 @@ def unite_along(value: Sets, axes: tuple[int, ...]) -> Sets:
 def rows_from_left(
     rows: csr_array, m: int, k: int, n: int, other: np.ndarray[Any, Any] | None
 ) -> Any:
-    """Return, as CSR, the part of the index sets of x1 @ x2 that comes from x1.
-
-    An index set has the input elements on which an element may depend, for sparse Jacobians.  The caller
-    unites this part with that of x2.
+    """Return the part of the dependencies (index sets) of x1 @ x2 that comes from x1, as CSR.
 
     rows : the sets of x1, of shape (m, k).  n : the number of columns of x2.
     other : the data of x2 if x2 is a constant, else None.
@@ -586,10 +532,7 @@ def rows_from_left(
 def rows_from_right(
     rows: csr_array, m: int, k: int, n: int, other: np.ndarray[Any, Any] | None
 ) -> Any:
-    """Return, as CSR, the part of the index sets of x1 @ x2 that comes from x2.
-
-    An index set has the input elements on which an element may depend, for sparse Jacobians.  The caller
-    unites this part with that of x1.
+    """Return the part of the dependencies (index sets) of x1 @ x2 that comes from x2, as CSR.
 
     rows : the sets of x2, of shape (k, n).  m : the number of rows of x1.
     other : the data of x1 if x1 is a constant, else None.
@@ -601,10 +544,7 @@ def rows_from_right(
 
 
 def transposed(x: Sets | np.ndarray[Any, Any]) -> Any:
-    """Return a matrix operand with its last two axes exchanged: its index sets, or a constant's data.
-
-    An index set has the input elements on which an element may depend, for sparse Jacobians.
-    """
+    """Return a matrix with its last two axes exchanged, as a constant's data or as its index sets."""
     if not isinstance(x, Sets):
         return x.swapaxes(-2, -1)
     at = np.arange(math.prod(x.shape)).reshape(x.shape).swapaxes(-2, -1)
@@ -614,10 +554,9 @@ def transposed(x: Sets | np.ndarray[Any, Any]) -> Any:
 def stacked_products(
     first: Sets | np.ndarray[Any, Any], second: Sets | np.ndarray[Any, Any]
 ) -> Sets:
-    """Return the index sets of a matrix product of which an operand has more than two dimensions.
+    """Return the dependencies (index sets) of a matrix product with an operand of more than two axes.
 
-    An index set has the input elements on which an element may depend, for sparse Jacobians.  Here each
-    element depends on a row of ``first`` and a column of ``second``, also at zeros of a constant.
+    Each element depends on a row of ``first`` and a column of ``second``, also at zeros of a constant.
     """
     one, two = len(first.shape) == 1, len(second.shape) == 1
     wide = [(1, *first.shape) if one else first.shape, (*second.shape, 1) if two else second.shape]
@@ -634,10 +573,7 @@ def stacked_products(
 
 # --- positions of elements ----------------------------------------------------------------------------
 def source_places(shape: Size, wider: Size) -> Any:
-    """Return, for an array of ``shape`` that is broadcast to ``wider``, where each element comes from.
-
-    The result has the flat index of the element in the array, for each element of the broadcast array.
-    """
+    """Return the flat index in an array of ``shape`` for each element of its broadcast to ``wider``."""
     numbers = np.arange(math.prod(shape)).reshape(shape)
     return np.broadcast_to(numbers, wider).reshape(-1)
 
@@ -663,20 +599,14 @@ def nonnegative_axes(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, 
 
 
 def host(data: Any) -> Any:
-    """Return data that a record keeps as a NumPy array; raise Unknown for batched data.
-
-    NumPy computes on it which input elements a result may depend on.
-    """
+    """Return data that a record keeps as a NumPy array; raise Unknown for batched data."""
     if type(data) is Batched:
         raise Unknown
     return np.asarray(storage_of(data).host(data) if type(data) in STORAGES else data)
 
 
 def host_key(key: Index) -> Any:
-    """Return a key of a record with NumPy arrays in place of the arrays of any library.
-
-    NumPy computes with it which input elements a result may depend on.
-    """
+    """Return a key of a record with NumPy arrays in place of the arrays of any library."""
     if isinstance(key, tuple):
         return tuple(host_key(part) for part in key)
     return host(key) if type(key) in STORAGES else key

@@ -90,10 +90,10 @@ class Inputs:
 
 
 def separate_container(structure: Any, packed: Any) -> Any:
-    """Return another container with the Arrays of ``packed``, an argument of the user's function.
+    """Return the user's argument ``packed`` in a second container: f may change one of the two.
 
-    The function may put other Arrays into ``packed``; gradients are those of the original Arrays.
-    Return ``packed`` itself if it is an Array, or if a container of its class copies its Arrays.
+    The other keeps the Arrays with respect to which f is differentiated.  Return ``packed`` itself if it
+    is an Array, or if a container of its class copies its Arrays.
 
     structure : a nesting like ``packed``.  packed : a copy of the user's nesting, with new Arrays.
     """
@@ -264,10 +264,10 @@ def numpy_data(x: Array, ends_trace: str = "") -> np.ndarray[Any, Any] | None:
 
 # --- checks -------------------------------------------------------------------------------------------
 def collect_doubts(tape: GradientTape) -> GradientTape:
-    """Make a tape collect findings on conversions such as ``float(x)``, and return the tape.
+    """Make a tape collect possibly lost parts of a derivative (Doubts), and return the tape.
 
-    A finding (a Doubt) is a possibly lost part of a derivative, which finite differences check before it
-    is reported.  Without this setting the tape reports its findings at once.
+    A conversion such as ``float(x)`` may lose a part.  Finite differences then check each Doubt; without
+    this setting the tape warns at once.
     """
     tape._recording.doubts = []
     return tape

@@ -46,7 +46,7 @@ class Linearization:
     arrays : the leaves of ``inputs.chosen``: the Arrays to differentiate with respect to.
     results : the leaves of the value.  With ``outlives=True`` they are private handles, which later
     writes to the user's Arrays do not change.
-    doubts : findings on conversions such as ``float(x)``, which may have lost a part of the derivative.
+    doubts : the parts of the derivative that conversions such as ``float(x)`` may have lost.
     """
 
     def __init__(
@@ -84,8 +84,8 @@ class Linearization:
     def pull_sums(self, cotangents: Sequence[Array]) -> list[Array]:
         """Return the VJP for cotangents of the results; elements whose cotangent is 0 contribute 0.
 
-        In ``pull`` the product of a cotangent of 0 and an infinite derivative is NaN.  The rows of a
-        sparse Jacobian need 0, since a cotangent of 0 means that a row is not in the product.
+        In ``pull`` a cotangent of 0 times an infinite derivative is NaN.  For a sparse Jacobian, a
+        cotangent of 0 leaves a row out of the product, whatever the row's derivative is.
         """
         recording = self.recording
         request = Differentiation(recording, self.results, self.arrays)
@@ -124,11 +124,10 @@ class Linearization:
             return [forward.tangent_of_target(y) for y in self.results]
 
     def report_exits(self, tangents: Tangents, found: Sequence[Any]) -> None:
-        """Add a Doubt to ``doubts`` for each derivative that may lack a part.
+        """Add a Doubt to ``doubts`` for each derivative that may lack a part, unless these are ignored.
 
-        Finite differences check each Doubt later.  A part may be missing if a value that depends on the
-        inputs was converted to a NumPy or Python number during the run.  Nothing is added if ``exits``
-        is "ignore".
+        A part may be missing if a value that depends on the inputs was converted to a number during the
+        run. Finite differences check each Doubt later.
 
         tangents : the directions.
         found : the derivative of each result; None for a result that does not depend on the inputs.
@@ -162,7 +161,7 @@ class Linearization:
     def batches(self) -> bool:
         """Return True if one pass can compute many products at once, on data with an axis of products.
 
-        The rules and hooks of users may fail on batched data, so there must be none.
+        The rules and hooks of users may fail on such data, so there must be none.
         """
         return not self.recording.hooks and largest_kept_size(self.recording.records) is not None
 
@@ -261,10 +260,10 @@ class Linearization:
         return [xp.stack(parts) for parts in zip(*single, strict=True)]
 
     def push_unit_vectors(self, at: int, start: int, stop: int) -> list[Array]:
-        """Return the derivatives of each result along some unit vectors of the input ``arrays[at]``.
+        """Return the derivatives of each result along some unit vectors, computed by one batched pass.
 
-        One batched pass computes them for the unit vectors ``start`` to ``stop - 1``, which the first
-        axis of each returned Array numbers.
+        The unit vectors are those of elements ``start`` to ``stop - 1`` of ``arrays[at]``.  The first
+        axis of each returned Array numbers them.
         """
         axis_id = new_axis_id()
         with open_hidden_axis(axis_id):
@@ -274,10 +273,7 @@ class Linearization:
             return [rows_in(part, axis_id, stop - start) for part in found]
 
     def tangents_for(self, at: int, tangent: Array) -> Tangents:
-        """Return tangents for all inputs: ``tangent`` for ``arrays[at]``, and None for all others.
-
-        Each column of a Jacobian belongs to an element of one input.
-        """
+        """Return tangents for all inputs: ``tangent`` for ``arrays[at]``, and None for all others."""
         tangents: list[Array | None] = [None] * len(self.arrays)
         tangents[at] = tangent
         return tangents

@@ -173,14 +173,12 @@ class ReachableState:
             return self.keep_module(thing)
         if issubclass(kind, type):
             return self.keep_class(thing)
-        return [*self.parts_of_c_types(thing, kind), *self.keep_attributes(thing)]
+        return [*self.keep_c_instance(thing, kind), *self.keep_attributes(thing)]
 
-    def parts_of_c_types(self, thing: Any, kind: type) -> Iterable[Any]:
-        """Return the objects to which an instance of a C type refers, other than by attributes.
+    def keep_c_instance(self, thing: Any, kind: type) -> Iterable[Any]:
+        """Save an instance of a C type if that is possible, and return the objects to which it refers.
 
-        Raise Unrepeatable if the instance may have state that Python code cannot save.
-
-        thing, kind : the object and its type.
+        Objects in attributes are left out.  Raise Unrepeatable if Python code cannot save the state.
         """
         if issubclass(kind, REFERRING):
             return gc.get_referents(thing)
@@ -600,9 +598,7 @@ KEEPERS: tuple[tuple[Any, Callable[[Any], Kept]], ...] = (
 
 
 def kept_lock(lock: _thread.LockType | _thread.RLock) -> Callable[[], bool]:
-    """Return a function that releases a lock if a run of a user's function left it held.
-
-    The function runs again for finite differences, and state that it changed is restored.
+    """Return a function that releases a lock if a run for finite differences left it held.
 
     Raise Unrepeatable if the lock is held now, because the run might wait for it for ever.
     """
@@ -633,11 +629,9 @@ def is_standard(thing: Any) -> bool:
 
 
 def attributes_of(thing: Any) -> dict[str, Any] | None:
-    """Return the ``__dict__`` of an object, without a call of ``__getattribute__`` of its class.
+    """Return the ``__dict__`` of an object, or None, without a call of its class's ``__getattribute__``.
 
     Such a method is the user's, and could have side effects.
-
-    Return None if the object has none.
     """
     base: Any = _thread._local if issubclass(type(thing), _thread._local) else object
     try:

@@ -159,7 +159,7 @@ def sparse_hessian(
 def sparse_derivative(
     caller: str, f: Function, structure: Any, argnums: int, chunk_size: int | None
 ) -> Callable[..., Any]:
-    """Return a function that computes the Jacobian of f as a sparse matrix, for both public functions.
+    """Return what ``sparse_jacobian`` or ``sparse_hessian`` returns (for the latter, f is a gradient).
 
     caller : the name of the public function, for error messages.
     The other parameters are those of ``sparse_jacobian``.
@@ -246,9 +246,7 @@ class Colouring(NamedTuple):
 
     @classmethod
     def of(cls, pattern: csr_array, by_rows: bool = False) -> Colouring:
-        """Return a colouring of the columns or of the rows of ``pattern``.
-
-        Columns of one colour are computed by one product with the Jacobian.
+        """Return a colouring of the columns or of the rows of ``pattern``, whichever takes less time.
 
         Columns need at least as many colours as the fullest row has entries, and a JVP for each colour.
         Rows need at least as many as the fullest column, and VJPs, which take a third of the time.  So
@@ -266,10 +264,8 @@ class Colouring(NamedTuple):
 def greedy_colours(pattern: csr_array) -> Any:
     """Return a colour, a number from 0, for each column; columns with entries in one row differ.
 
-    Columns of one colour are computed by one product with the Jacobian.
-
-    Each column gets its own colour if colours for more than half of the columns are needed anyway, or
-    if the search would need too much memory.
+    Each column gets its own colour if colours for more than half of the columns are needed anyway, or if
+    the search would need too much memory.
     """
     n = pattern.shape[1]
     in_rows = np.diff(pattern.indptr).astype(np.int64)
@@ -381,13 +377,14 @@ def rows_that_disagree(
 def entry_outside(
     caller: str, run: Linearization, colouring: Colouring, places: np.ndarray[Any, Any]
 ) -> tuple[int, int] | None:
-    """Return the position of a nonzero entry outside the structure, or None if there is none.
+    """Return the position of a nonzero entry of the Jacobian outside the structure, or None.
+
+    The suspect rows are computed in full, because the check that found them may err by rounding.
 
     caller : the name of the public function, for messages.  run : the recorded run.
     colouring : the structure with its colours.
-    places : numbers of the rows to search, or of the columns if ``colouring.by_rows`` is True: those for
-    which the check along a random direction failed.  These rows (or columns) are computed in full,
-    because the check may have failed by rounding alone.
+    places : rows (columns if ``colouring.by_rows`` is True) in which a product with a random direction
+    disagreed with the sparse matrix.
     """
     pattern = colouring.pattern.T.tocsr() if colouring.by_rows else colouring.pattern
     for start in range(0, len(places), SEEN_AT_ONCE):
@@ -487,9 +484,9 @@ def product(
 
 
 def directions_like(values: np.ndarray[Any, Any], like: Array, axis_id: int | None) -> Array:
-    """Return one or more directions, as rows of numbers, as an Array like the input or result ``like``.
+    """Convert directions from flat NumPy data to an Array with the shape and dtype of ``like``.
 
-    values : one flat direction, or a row for each direction; the rows become a hidden axis, as in vmap.
+    values : one direction, or a row for each; then the rows become a hidden axis, as in vmap.
     axis_id : the id of the hidden axis, or None for one direction.
     """
     count = values.shape[:-1]

@@ -26,9 +26,7 @@ STEPS = (1.0, 0.5)  # steps of the differences, as multiples of ``difference_ste
 def random_direction(arrays: Sequence[Array]) -> list[Array]:
     """Return a pseudorandom direction, an Array like each of ``arrays``, for finite differences.
 
-    The absolute values of its elements lie between 0.5 and 1.
-
-    The direction is the same for all arrays of the same shapes.
+    Elements are between 0.5 and 1 in absolute value, and always the same for the same shapes.
     """
     generator = np.random.default_rng(20)
     found = []
@@ -116,7 +114,7 @@ class Rerun:
         slope: Callable[[list[Array]], Any],
         tangents: Sequence[Array] | None = None,
     ) -> None:
-        """Raise LostGradientError if a derivative disagrees with differences of f.
+        """Raise LostGradientError if a derivative disagrees with finite differences of f.
 
         slope : a function that returns the derivative along a direction.
         tangents : the direction; a pseudorandom direction if None.
@@ -204,9 +202,6 @@ def largest(x: np.ndarray[Any, Any]) -> float:
 
 
 def brief(x: np.ndarray[Any, Any]) -> str:
-    """Return a number, or the first four elements of an array, as text.
-
-    Messages show the derivative and the differences so.
-    """
+    """Return a number, or the first four elements of an array, as text for messages."""
     flat = np.ravel(x)
     return f"{flat[0]:.6g}" if flat.size == 1 else np.array2string(flat[:4], precision=5)
