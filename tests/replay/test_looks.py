@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from arraytape.replay.passes.nan_checks import LOOKED_AT, with_bounds, without_implied_looks
+from arraytape.replay.passes.nan_checks import SKIPPABLE_CHECK, with_bounds, without_implied_checks
 from arraytape.replay.passes.rounding import rounded
 from arraytape.replay.passes.simplify import simplified
 from arraytape.replay.program import INPUT, GuardFailed
@@ -79,7 +79,7 @@ def test_a_look_stays_where_nan_may_get_lost(last):
         return [y]
 
     program = simplified(traced(calls, [np.ones(4)]))
-    assert without_implied_looks(program) is program
+    assert without_implied_checks(program) is program
 
 
 # --- what nothing else reads --------------------------------------------------------------------------
@@ -130,7 +130,7 @@ def test_lazy_looks_find_what_looks_find(block, dtype):
         calls, given = of_random_steps(seed, dtype)
         program = simplified(traced(calls, given))
         short = with_bounds(program)
-        lazy += sum(node.op == LOOKED_AT for node in short.nodes)
+        lazy += sum(node.op == SKIPPABLE_CHECK for node in short.nodes)
         run = Source(short, "program").function
         assert holds(run, *given)
         rng = np.random.default_rng(seed)
@@ -159,7 +159,7 @@ def test_a_product_of_products_is_not_computed_to_be_looked_at():
 
     short = with_bounds(simplified(traced(calls, data(1))))
     ops = [node.op for node in short.nodes if node.op != INPUT]
-    assert ops == ["matrix_transpose", "matmul", "dot", "dot", LOOKED_AT, "add"]
+    assert ops == ["matrix_transpose", "matmul", "dot", "dot", SKIPPABLE_CHECK, "add"]
 
 
 def test_a_sum_of_squares_that_is_known_later_is_not_waited_for():
@@ -171,7 +171,7 @@ def test_a_sum_of_squares_that_is_known_later_is_not_waited_for():
 
     program = rounded(simplified(traced(calls, data(0))))
     short = with_bounds(program)
-    assert LOOKED_AT in [node.op for node in short.nodes]
+    assert SKIPPABLE_CHECK in [node.op for node in short.nodes]
     run = Source(short, "program").function
     same(run(*data(1))[0], program.run(data(1))[0], exact=True)
     assert not holds(run, np.full(SHAPE, np.nan), data(1)[1])

@@ -60,12 +60,12 @@ def graphs(cupy, monkeypatch):
     """Have graphs launched, also where a graph's launch does nothing."""
     if launches_work(cupy):
         return
-    capture = DeviceProgram.captured
+    capture = DeviceProgram.captured_graph
 
     def captured(self, stream):
         return None if capture(self, stream) is None else CallsAgain(self)
 
-    monkeypatch.setattr(DeviceProgram, "captured", captured)
+    monkeypatch.setattr(DeviceProgram, "captured_graph", captured)
 
 
 @pytest.fixture

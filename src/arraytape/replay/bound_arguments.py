@@ -59,7 +59,7 @@ class ArgumentBinding:
         self.take = None if given else self.compile_take()
 
     def bound(self, signature: inspect.Signature, bound: inspect.BoundArguments) -> dict[str, Any]:
-        """Return a dict from the name of each bound value to its source.
+        """Return a dict that says where later calls find each value: name, such as "args[0]" -> source.
 
         A source is an index of args, a name in keywords, or a list with the parameter's default.
         bound : the arguments of one call, bound by ``inspect``.
@@ -110,9 +110,9 @@ class CallArguments(NamedTuple):
 
 
 class Identity:
-    """A key that compares an object by identity; it equals no other key once the object is freed.
+    """A stand-in for an object in a call's signature, which compares equal only for this very object.
 
-    The key stands for the object in a call's signature, the key under which a program is found.
+    It equals nothing once the object is freed, although another object may then have the same id.
     of : a function that returns the object, or None once it is freed.  It is a weak reference, if the
         object supports one.
     gone : called when the object is freed.
@@ -138,14 +138,13 @@ class Identity:
 
 
 def signature_of(binding: ArgumentBinding, values: Sequence[Any], gone: Callable[[], None]) -> Any:
-    """Return a hashable key that is equal for two calls if they may share a program.
+    """Return a hashable key of a call's arguments: calls with equal keys may share a program.
 
-    Raise Apart (the caller then runs the user's function) if the call cannot be replayed, for example
-    because of a read-only view. Two calls share a program (recorded NumPy calls) if their arguments have
-    equal layouts, values or identities.
-    gone : called when an object in the key is freed, so that the key can be removed.
+    The key has the layouts of Arrays, the values of numbers and strings, and the identities of other
+    objects.  Raise Apart if the call cannot be replayed, for example because of a read-only view.
     binding : the names and sources of the arguments.
     values : the arguments.
+    gone : called when an object in the key is freed, so that the key can be removed.
     """
     places: dict[int, int] = {}
     parts = tuple([signature_part(value, places, gone) for value in values])
@@ -186,9 +185,9 @@ def signature_part(value: Any, places: dict[int, int], gone: Callable[[], None])
 
 
 def unequal_values(one: Any, other: Any, path: str) -> list[str]:
-    """Return the paths, such as "options['rate']", at which two arguments have other Python values.
+    """Return where two arguments have different plain values, as paths such as "options['rate']".
 
-    If the arguments differ in anything else, such as a shape or a key, return an empty path, too.
+    If they also differ in something else, such as the shape of an Array, the list has a path "", too.
     one, other : the entries of the arguments in two signatures, from ``signature_part``.
     path : the path of the argument.
     """
@@ -207,7 +206,7 @@ def unequal_values(one: Any, other: Any, path: str) -> list[str]:
 
 
 def is_value(part: Any) -> bool:
-    """Return True if an entry of a signature, from ``signature_part``, has a Python value."""
+    """Return True if an entry of a signature, from ``signature_part``, is that of a number or string."""
     return type(part) is tuple and len(part) == 2 and type(part[1]) is str
 
 
@@ -246,8 +245,8 @@ def marks_of(x: Array) -> tuple[Any, ...]:
 def is_read_only(x: Array) -> bool:
     """Return True if x is a view that cannot be written to, such as a broadcast.
 
-    A call with such an argument is not replayed. While a call is recorded, a writable stand-in replaces
-    the data of x. The function could then write where eager code raises an error.
+    Calls with such an argument are not replayed: while a call is recorded, the data that stands in for
+    x is writable, so that a write to x would not raise the error of eager code.
     """
     return bool(x._state & IS_VIEW) and not UNWRITABLE.isdisjoint(
         [kind for kind, _ in x._view.path]

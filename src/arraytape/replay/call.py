@@ -33,17 +33,16 @@ from .tracing.traced import TRACED_TYPES, Traced
 
 
 class LeafOrigin(NamedTuple):
-    """The origin of one leaf of a function's result, from which a replay takes this leaf.
+    """The source from which a replay takes one Array or other object ("leaf") of the function's result.
 
-    A leaf is an Array or other object within the result's lists, tuples and dicts.  One of the first
-    four fields is set.
+    A leaf lies within the result's lists, tuples and dicts.  One of the first four fields is set.
     output : the number of an output of the program.
     handle : the number of a lifted Array, one that existed before the call.
     argument : the number of a leaf among the arguments.
     value : a plain value.
     state : for an output, SCALAR or 0, to be set in the Array's ``_state``.
     path : if the leaf is a view of the output or handle, the path of the view.
-    view : the number of that view, or -1.
+    view : if the leaf is a view, its number among the views in the result, else -1.
     """
 
     output: int = -1
@@ -60,8 +59,8 @@ class Call:
 
     names, values : the names and values of the arguments, in the order of the parameters.
     tape : the tape that records the call, or None.
-    found : Python state that calls with this signature used, and to which no name in the function's code
-        leads.  This call adds what it finds.
+    found : Python state that earlier calls used although no name in the function's code leads to it,
+        such as a library's hook.  This call adds what it finds.
     spoiled : the reason why the call cannot be replayed, or "".
     """
 
@@ -150,7 +149,7 @@ class Call:
         finally:
             self.close_trace()
             for effect in self.trace.effects:
-                effect.as_traced()
+                effect.run_after_trace()
         self.rejoin_views()
         self.other_inputs = self.other_arrays()
         self.check_program()
@@ -159,8 +158,8 @@ class Call:
     def other_arrays(self) -> list[Any]:
         """Return the Arrays that the function used but that are no arguments, such as globals.
 
-        An Array that the comparison of Python state (``State.read``) returned is represented by its
-        index in ``reached``, so that two calls can be compared.
+        An Array that ``State`` reached by a path, such as "model.w", is represented by its index in
+        ``reached``, so that two calls are compared by path.
         """
         paths = {id(x): i for i, x in enumerate(self.reached)}
         return [paths.get(id(x), x) for x in self.lifter.handles[len(self.arrays) :]]
@@ -179,11 +178,11 @@ class Call:
             self.spoil_call(f"its result cannot be taken apart ({error})")
 
     def note_containers(self, value: Any, met: set[int]) -> None:
-        """Find lists, tuples and dicts ("containers") in the result ``value`` that are arguments.
+        """Note in ``same`` which lists, dicts and other mutable containers of the result are arguments.
 
-        They are stored in ``same``, because a replay makes new containers. The call is not replayed if
-        another mutable container is in the result twice, or existed before the call.
-        met : the ids of the containers found so far.
+        A replay returns these arguments, and makes all other containers anew.  So the call is not
+        replayed if another mutable container is in the result twice, or existed before the call.
+        value : the result.  met : the ids of the containers found so far.
         """
         parts = nest.parts_of_nesting(value)
         if parts is None:
@@ -227,11 +226,11 @@ class Call:
             del self.written[place]
         self.lifter.exports.end_exports()
 
-    def given_ids(self) -> list[int]:
-        """Return the id of each output, then of each written value, in the tape's records of this call.
+    def recorded_ids(self) -> list[int]:
+        """Return for each output, and then for each written value, its id in ``recorded.records``.
 
-        Replays under a tape need these ids to follow the results.  The id is 0 for a value that the tape
-        does not follow.
+        The id is 0 for a value that the tape does not follow.  A replay under a tape replaces these ids
+        by value ids of its own.
         """
         ids = self.recorded.ids if self.recorded is not None else {}
         return [ids.get(value_id, 0) for value_id in (*self.output_ids, *self.written_ids)]
@@ -298,9 +297,9 @@ class Call:
         return self.outputs[id(x)]
 
     def shares_root(self, leaf: Array) -> bool:
-        """Return True if another Array in the result is a view of the same Array, or this Array itself.
+        """Return True if the result also contains the Array that ``leaf`` shows, or another view of it.
 
-        leaf : an Array in the result.
+        leaf : a view in the result.
         """
         root = root_of(leaf)
         return any(
@@ -315,7 +314,7 @@ class Call:
         call.
         """
         path = leaf._view.path
-        if not has_no_data(path):
+        if not is_plain_path(path):
             self.spoil_call("a result is a view at an index that is an array")
         number = self.views.setdefault(id(leaf), len(self.views))
         return {"path": path, "view": number}
@@ -368,11 +367,11 @@ class Call:
             self.release_traced()
 
     def add_unnamed_state(self) -> None:
-        """Add Python state that the call used, and to which no name in its code leads, to ``found``.
+        """Add to ``found`` the state that the call used although no name in the code leads to it.
 
+        An example is the state of a library's hook.  Later calls compare it before they replay.
         Set ``found_new_state`` if some of the state is new.  If a user's object raises an exception when
-        it is inspected, the call is not replayed. Later calls compare this state before they replay. An
-        example is the state of a library's hook.
+        it is inspected, the call is not replayed.
         """
         given: set[int] = set()
         pending = [self.result]
@@ -440,13 +439,13 @@ class Call:
         return [traced for traced in self.trace.live if id(traced) not in own]
 
 
-def has_no_data(path: Any) -> bool:
-    """Return True if the steps from an Array to its view (``path``) contain no index arrays.
+def is_plain_path(path: Any) -> bool:
+    """Return True if the path from an Array to its view has no index array.
 
-    Only such a path is equal in all calls of the function.
+    An index array may hold other values in the next call, so that a replay could not make the view.
     """
     if type(path) is tuple:
-        return all(map(has_no_data, path))
+        return all(map(is_plain_path, path))
     return type(path) in PLAIN
 
 
@@ -454,8 +453,8 @@ def result_structure(value: Any, same: dict[int, int]) -> Any:
     """Return the types of the containers in a nesting, with the names of their elements.
 
     Two calls can share a program only if the structures of their results are equal.
-    same : id of a container -> number of the argument that is this very container.  For such a
-        container, the number is returned.
+    same : id of a container that is an argument -> number of this argument, which is returned in place
+        of the container's type.
     """
     parts = nest.parts_of_nesting(value)
     if parts is None or id(value) in same:

@@ -69,8 +69,8 @@ class Effect:
             with only_recorders():
                 function(*args, **keywords)
 
-    def as_traced(self) -> None:
-        """Call the user's function with copies of the values from the call that was recorded."""
+    def run_after_trace(self) -> None:
+        """Call the user's function at the end of the traced call, on copies of the traced values."""
         self.run_effect([value.data.copy(order="K") for value in self.noted_values])
 
     def differs(self, other: Effect) -> bool:

@@ -114,7 +114,7 @@ def recorded_in(call: Call) -> Any:
     if recorded is None:
         return None
     places = {node: i for i, node in enumerate(call.trace.program.nodes)}
-    return comparable_arguments(tuple(recorded.records), places), call.given_ids()
+    return comparable_arguments(tuple(recorded.records), places), call.recorded_ids()
 
 
 def ends_differ(first: Program, second: Program, places: Sequence[Mapping[Node, int]]) -> str:

@@ -23,19 +23,16 @@ LAST: tuple[Any, Any] = (None, None)
 def run_silently(run: Callable[..., Any], *data: Any) -> Any:
     """Return ``run(*data)``, computed without NumPy's warnings.
 
-    Raise Apart, so that the caller runs the user's function, if ``np.errstate`` makes NumPy raise
-    errors.  Replays of a function that used ``np.errstate`` in its body run so.
+    Replays of a function that used ``np.errstate`` call it.  Raise Apart, so that the caller runs the
+    user's function, if ``np.errstate`` around the call makes NumPy raise errors.
     run : the function that runs the program.
     data : its inputs.
     """
-    return copy_context().run(run_in_silence, run, data)
+    return copy_context().run(silence_and_run, run, data)
 
 
-def run_in_silence(run: Callable[..., Any], data: Any) -> Any:
-    """Run a program without NumPy's warnings.
-
-    The caller has made the current context a copy, so that the user's error state stays as it is.
-    """
+def silence_and_run(run: Callable[..., Any], data: Any) -> Any:
+    """Turn off NumPy's warnings and run a program, in a context that is a copy of the caller's."""
     silence_numpy()
     return run(*data)
 

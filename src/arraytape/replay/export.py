@@ -56,7 +56,7 @@ class Over(Standard):
     def keep(self, value: Any) -> None:
         """Convert the NumPy arrays in a constant or an argument once, for all calls of the program.
 
-        An array that the namespace does not accept raises its error in a call.
+        If the namespace refuses an array, only the call of the program that uses it raises the error.
         """
         if type(value) is tuple or type(value) is list:
             for part in value:
@@ -238,8 +238,9 @@ class Export:
             known = {place: x for place, x in zip(self.places, leaves, strict=True) if place >= 0}
             inputs = [known[place] for place in range(len(known))]
             inputs += [over.argument(current(x)[1]) for x in self.captured]
-            look = partial(self.check_guard, over) if check else lambda guard, value: None
-            outputs, writes = self.program.computed(inputs, partial(self.compute_node, over), look)
+            test = partial(self.check_guard, over) if check else lambda guard, value: None
+            compute = partial(self.compute_node, over)
+            outputs, writes = self.program.computed(inputs, compute, test)
             values = dict(enumerate(inputs)) | dict(zip(self.written, writes, strict=True))
             parts = [
                 walk_path(self.result_leaf(origin, outputs, values, leaves), origin.path, over)
@@ -339,7 +340,7 @@ class Export:
         return [over.base.astype(args[0], over.dtype(into)), *args[1:]]
 
     def source_line(self, node: Node) -> str:
-        """Return the user's line of a recorded call outside arraytape, for a message; else ""."""
+        """Return ", called at file:line" for the call of a library's function, for messages; else ""."""
         line = self.lines.get(node.op, "")
         return f", called at {line}" if line else ""
 
@@ -361,10 +362,10 @@ def whole_key(key: Index, axes: int) -> Any:
 def in_dtype_of(over: Over, node: Node, value: Any, own: Any) -> Any:
     """Return an operand of a call, or a list of operands, cast to the dtype of the call's result.
 
-    NumPy casts implicitly where the standard does not.  Only such casts are made.
+    An operand is cast only where NumPy would cast it implicitly, as the standard does not.
     node : the call.
-    value : the operand in the namespace.
-    own : the operand in the program, a node or a list.
+    value : the operand, an array of the namespace.
+    own : the node of the operand in the program, or a list of nodes.
     over : the namespace.
     """
     if type(own) in (list, tuple):

@@ -86,7 +86,7 @@ class Entry:
     eager : the reason why calls run the function itself, or "".
     spoiled : the reason why the last traced call could not be replayed, or "".
     misses : the number of traced calls that led to no plan.
-    found : the Python state that traced calls used, and to which no name in the function's code leads.
+    found : Python state that traced calls used although no name in the function's code leads to it.
     """
 
     def __init__(self, eager: str = "") -> None:
@@ -303,8 +303,8 @@ class Function(Generic[P, R]):
     def entry_of(self, given: CallArguments) -> Entry:
         """Return the entry (recorded calls and plans) for the layouts and values of these arguments.
 
-        Return a new eager entry, which is not kept, in two cases.  The function was called with too many
-        different layouts and values, or the call has a new value of an argument that always changes.
+        Return an eager entry for this call alone if too many entries exist, or if an argument that had
+        another value in each recent call has a new value again (``changing_arguments``).
         """
         enter_device_data()
         key = signature_of(given.binding, given.values, self.object_freed), under_tape(given.values)
@@ -333,10 +333,10 @@ class Function(Generic[P, R]):
         return entry
 
     def changing_arguments(self, key: Any) -> tuple[str, ...]:
-        """Return the paths of the Python arguments that have other values in each call, or ().
+        """Return the paths of the Python arguments that had another value in each recent call, or ().
 
-        A call with the signature ``key`` is then the last of ``limit`` or more calls whose signatures
-        differ in these values alone, and none of which has been replayed.
+        The entries without a plan are counted whose signatures differ from ``key`` in these values
+        alone.  With the present call, there must be ``limit`` of them.
         """
         (names, parts, settings), tape = key
         counts: Counter[tuple[str, ...]] = Counter()
@@ -364,8 +364,8 @@ class Function(Generic[P, R]):
     def try_plans(self, plans: list[Plan], values: Sequence[Any], failed: list[Exception]) -> Any:
         """Return the result of the first plan (generated code) that fits the call; MISFIT if none does.
 
-        Errors that plans raise before they write to an Array are added to ``failed``.  A later error is
-        raised.
+        If a plan raises an error, the error is added to ``failed``, and the next plan is tried.  Only an
+        error of a plan that has begun to write to Arrays is raised.
         values : the arguments, in the order of the parameters.
         plans : the plans to try, in order.
         """
@@ -563,10 +563,9 @@ class Function(Generic[P, R]):
     # --- signatures of objects that no longer exist -----------------------------------------------
     @property
     def object_freed(self) -> Callable[[], None]:
-        """Return a callback that removes what is stored for an argument object that was freed.
+        """Return a callback for weak references to arguments, which removes entries of freed arguments.
 
-        Weak references to arguments get it.  It refers to this Function weakly, so that stored
-        signatures do not keep the Function alive.
+        The callback refers to this Function weakly, so that stored signatures do not keep it alive.
         """
         drop_weakly = self.drop_weakly
 

@@ -40,10 +40,9 @@ MISFIT = object()  # the result of ``replay`` for arguments of another kind than
 
 
 class NotCommitted(Exception):
-    """The error that ends a replay if a write to an Array raises, or a callback.
+    """The error that ends a replay in which a write to an Array, or a callback, has raised an exception.
 
-    Other writes may have been made already, so the call must not be run again by another plan (code that
-    replaces the function).
+    Other Arrays may have been written to by then, so the call must not be run again by another plan.
     seen : the exception, which ``Function.__call__`` raises.
     """
 
@@ -57,9 +56,9 @@ class PlanText:
 
     run : the function that computes the program (the recorded NumPy calls).
     taped : the ``Taped`` that runs the program under a gradient tape, or None.
-    lines : the lines of the source.
-    more : the source of a helper function, or "".
-    scope : the globals of the generated functions.
+    lines : the lines of ``replay``.
+    more : the source of ``quiet``, which runs the program without NumPy's warnings, or "".
+    scope : the globals of both functions.
     handles : the names of the Arrays in the source, in the order of the program's inputs.
 
     Names in the source are a letter and a number: x for leaves of the arguments, f for other Arrays, d
@@ -87,7 +86,7 @@ class PlanText:
             }  # fmt: skip
 
     def function(self, name: str) -> Callable[[Any], Any]:
-        """Return the generated function; name : the name of the user's function, for tracebacks."""
+        """Return the generated ``replay``; name : the name of the user's function, for tracebacks."""
         self.write_arguments(self.call)
         self.write_state(self.call)
         self.write_apart(self.call)
@@ -99,9 +98,9 @@ class PlanText:
         return defined_function(text, file, "replay", self.scope)
 
     def result_of_leaves(self) -> Callable[[Any], Any]:
-        """Return a function that makes the result, a nesting, from a list of the values in it.
+        """Return a function that puts a list of leaves into the containers of the function's result.
 
-        Other array libraries run the program so.
+        ``Export``, the program for other array libraries, returns its results by it.
         """
         leaves = iter([f"leaves[{i}]" for i in range(len(self.call.origins))])
         text = f"lambda leaves: {self.rebuilt(self.call.result, leaves, {})}"
@@ -152,10 +151,10 @@ class PlanText:
         return "Array" if type(x) is Array else self.add_global(type(x))
 
     def write_layout(self, name: str, x: Array, otherwise: str) -> None:
-        """Write the lines that name an Array's data, and compare shape, dtype and strides.
+        """Write the lines that give an Array's data a name, and compare its shape, dtype and strides.
 
-        Data that was compared in the last call is not compared again, except for memory that other code
-        shares, because that code may change the layout.
+        Data that the last call compared is not compared again, unless code outside arraytape shares its
+        memory and may have changed the layout.
         name : the Array's name in the generated code.
         otherwise : the statement that the generated code runs if the layout differs.
         x : the Array in the recorded call.
@@ -241,10 +240,10 @@ class PlanText:
         ]
 
     def write_foreign(self, call: Call) -> None:
-        """Write the lines that compare users' ndarrays with the copies made when the call was recorded.
+        """Write the lines that check that users' ndarrays are unchanged since the call was recorded.
 
-        The program uses the copies as constants.  The ndarrays that it does not use are compared, too,
-        because other constants may have been computed from them.
+        Each is compared with a copy made then.  An ndarray whose copy is no constant of the program is
+        compared, too, because other constants may have been computed from it.
         """
         for data, copy in {
             id(data): (data, copy) for data, copy in call.trace.users_arrays
@@ -335,7 +334,7 @@ class PlanText:
     def rebuilt(self, structure: Any, names: Iterator[str], same: Mapping[int, int]) -> str:
         """Return an expression that builds the function's result from ``names``, its leaves.
 
-        structure : the types of the result's lists, tuples and dicts.
+        structure : the result of the recorded call, or a container in it.  Its leaves are not used.
         same : id of a container -> number of the argument that is this container.  The expression for
             such a container is the argument itself.
         """
@@ -367,9 +366,9 @@ class PlanText:
 
 
 def dead_reference() -> None:
-    """Return None, like a weak reference whose object no longer exists.
+    """Return None, as a weak reference to a freed object does.
 
-    Before the first replay, it stands for the data of the last one.
+    In the first replay, it takes the place of weak references to the data of an earlier replay.
     """
 
 
@@ -388,9 +387,9 @@ def commit_all(
 
 
 def view_of(x: Array, path: Path) -> Array:
-    """Return the view of x that the steps of ``path`` (indexing, reshape, ...) lead to.
+    """Return the view of x that the steps of ``path`` (indexing, reshape, ...) lead to, for NumPy data.
 
-    A result that is a view is made so.
+    Replays call it to make a result that is a view.
     """
     _, data = current(x)
     return make_view(x, walk_path(data, path, numpy_namespace), path, data)
@@ -406,9 +405,9 @@ def view_on_storage(x: Array, path: Path) -> Array:
 
 
 def commit_new(handles: Sequence[Array], values: Sequence[RawArray]) -> None:
-    """Write the new values of a replay to Arrays; a Variable takes data on a device without a copy.
+    """Write the new values of a replay on a device to Arrays; a Variable takes the data without a copy.
 
-    No other object uses the data of the values.  Raise NotCommitted if a write raises.
+    This is possible because nothing else uses the data.  Raise NotCommitted if a write raises.
     """
     try:
         for x, value in zip(handles, values, strict=True):

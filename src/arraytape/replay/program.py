@@ -168,9 +168,9 @@ class Program:
         return found
 
     def renamed(self, of: Mapping[Node, Node], nodes: Iterable[Node]) -> Program:
-        """Return a Program of the new ``nodes``, with this Program's inputs, results and guards.
+        """Return a Program of new ``nodes``, made by a pass from the nodes of this Program.
 
-        A pass that makes new nodes returns its result so.
+        nodes : the nodes of the new Program, in their order.
         of : old node -> the new node that replaces it in inputs, guards, outputs and writes.
         """
         return Program(
@@ -188,23 +188,23 @@ class Program:
         (condition on a value) that does not hold.
         """
 
-        def look(guard: Guard, value: Any) -> None:
+        def check(guard: Guard, value: Any) -> None:
             if not guard.holds(value):
                 raise GuardFailed(guard)
 
-        return self.computed(values, result_of, look)
+        return self.computed(values, result_of, check)
 
     def computed(
         self,
         values: Sequence[Any],
         result: Callable[[Node, dict[Node, Any]], Any],
-        look: Callable[[Guard, Any], None],
+        check: Callable[[Guard, Any], None],
     ) -> tuple[list[Any], list[Any]]:
-        """Return the values of ``outputs`` and of ``writes``, two lists, for the values of the inputs.
+        """Run the program by two given functions; return the values of ``outputs`` and of ``writes``.
 
+        ``run`` calls NumPy by these functions, and ``Export`` another array library.
         result : a function of a node and a dict of earlier nodes' values; it returns the node's value.
-        look : a function that is called with each guard (condition on a value) and the value of its
-            node.
+        check : a function that checks a guard (condition on a value), given the value of its node.
         """
         known: dict[Node, Any] = dict(zip(self.inputs, values, strict=True))
         guards: dict[Node, list[Guard]] = {}
@@ -214,7 +214,7 @@ class Program:
             if node.op != INPUT:
                 known[node] = result(node, known)
             for guard in guards.get(node, ()):
-                look(guard, known[node])
+                check(guard, known[node])
         return [known[node] for node in self.outputs], [known[node] for node in self.writes]
 
 

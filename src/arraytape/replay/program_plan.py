@@ -25,7 +25,7 @@ from .device.device_program import DeviceProgram
 from .export import Export
 from .passes.block_by_block import blocked
 from .passes.factored_once import factored
-from .passes.nan_checks import with_bounds, without_implied_looks
+from .passes.nan_checks import with_bounds, without_implied_checks
 from .passes.rounding import rounded
 from .passes.simplify import simplified, without_dead_code
 from .plan_text import PlanText
@@ -44,8 +44,7 @@ class TraceInfo(NamedTuple):
     ops : the number of NumPy calls in the traced program, and the number that remain after all passes.
     guards : the kind and source line of each guard (a condition on a value that the function read).
     replayed : the number of replays.
-    memory : the bytes that the program keeps between calls, once for each thread that runs it at the
-        same time.
+    memory : the bytes that the program keeps between calls; twice as many if two threads run it at once.
     """
 
     signature: str
@@ -59,8 +58,8 @@ class Plan:
     """The code that replaces a function in calls like ``call``, whose NumPy calls were recorded.
 
     name : the name of the user's function.
-    blocks : whether passes are used that may change the last bits of results: ``rounded`` (for values on
-        which no decision depends), ``blocked`` and ``factored``.
+    blocks : whether to use the passes that may change the last bits of results: ``rounded``,
+        ``blocked`` and ``factored``.
     compile : the option of ``xp.function``.
 
     replay : a function that maps the arguments, in the order of the parameters, to the result.  It
@@ -78,7 +77,7 @@ class Plan:
         simple = self.program  # for the export: further passes add calls outside the standard
         if blocks:
             self.program = rounded(self.program)
-        self.program = without_implied_looks(self.program)
+        self.program = without_implied_checks(self.program)
         plain = self.program  # for machine code, where the remaining NaN checks cost little
         self.program = with_bounds(self.program)
         if blocks:
@@ -124,9 +123,9 @@ class Plan:
 
 
 class DevicePlan(Plan):
-    """Code that replaces a function whose recorded calls run on a GPU, some of them on the host.
+    """The plan of a program that runs on a GPU, apart from calls that run on the host first.
 
-    Raise NotOnDevice if the part on the device needs data of the host.
+    Raise NotOnDevice if a call on the GPU needs an array of the host.
     """
 
     def __init__(self, call: Call, name: str) -> None:

@@ -28,8 +28,8 @@ class ProgramWithPullback:
     program : the traced program of the function.
     joint : the program and its backward pass; its inputs are those of the program, followed by the
         cotangents of results.
-    parts : for each input, the node of its cotangent, or None.
-    given : for each result, whether it had a cotangent in the recorded pass; kept as ``has_cotangent``.
+    cotangents : for each input, the node of ``joint`` that computes its cotangent, or None.
+    has_cotangent : for each result, whether it had a cotangent in the recorded pass.
     saved : the nodes whose values are passed from the forward program to the pullback.
     text : the source of both functions.
     """
@@ -38,16 +38,17 @@ class ProgramWithPullback:
         self,
         program: Program,
         joint: Program,
-        parts: Sequence[Node | None],
-        given: tuple[bool, ...],
+        cotangents: Sequence[Node | None],
+        has_cotangent: tuple[bool, ...],
         name: str,
         compile: bool | None = None,
     ) -> None:
-        self.has_cotangent, self.has_input_cotangent = given, [part is not None for part in parts]
+        self.has_cotangent = has_cotangent
+        self.has_input_cotangent = [node is not None for node in cotangents]
         count, first = len(program.outputs), len(program.inputs)
         joined = Program(
             joint.inputs, joint.nodes, [*program.guards, *joint.guards],
-            [*program.outputs, *[part for part in parts if part is not None]], program.writes,
+            [*program.outputs, *[node for node in cotangents if node is not None]], program.writes,
         )  # fmt: skip
         whole = rounded(simplified(joined))
         self.seeds = whole.inputs[first:]
@@ -148,10 +149,10 @@ def nodes_to_save(back: Program, front: set[Node]) -> list[Node]:
 def standalone_pullback(
     back: Program, saved: Sequence[Node], inputs: Sequence[Node]
 ) -> tuple[Program, list[int]]:
-    """Return a program for the pullback (backward pass) alone, and the numbers of the inputs it reads.
+    """Return the pullback as a program of its own, and the numbers of the function's inputs it reads.
 
-    The program's inputs are those of the function's ``inputs`` that it reads, then one for each node in
-    ``saved``, then the cotangents.
+    The inputs of the new program are the function's inputs that it reads, the saved values, and the
+    cotangents, in this order.
     back : the pullback, whose nodes refer to the forward program.
     saved : the nodes whose values the forward program passes to the pullback.
     inputs : the inputs of the function.

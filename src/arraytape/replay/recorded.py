@@ -24,11 +24,10 @@ from .tracing.traced import AS_IT_IS, Traced
 
 
 def tape_here() -> Recording | None:
-    """Return the only recorder (tape or accumulator) around a call, if it is a suitable tape.
+    """Return the tape around a call, if a replay of the call can add a single record to it, else None.
 
-    A replayed call adds one record to it, in place of a record for each op.  Return None otherwise.  A
-    tape with observers, packing of data or NaN diagnosis, for example, needs the record of each op in
-    the function.
+    The tape must be the only recorder, and must not need the record of each op in the function, as a
+    tape with observers, packing of data or NaN diagnosis does.
     """
     found = [one for one in recorders() if not isinstance(one, Bystander)]
     tape = found[0] if len(found) == 1 else None
@@ -48,18 +47,18 @@ def followed_here(handles: Sequence[Array], tape: Recording) -> tuple[bool, ...]
 
 
 class Refused(Exception):
-    """The error of a call that a replay cannot add to the tape as one record; its text is why."""
+    """The error for a call that cannot be one record of the tape in replays; its text is the reason."""
 
 
 class Recorded:
     """The records that a tape made of the ops in a traced call (one whose NumPy calls are recorded).
 
-    records : copies of the tape's records, with nodes (values of the program) in place of data and with
-        new ids.  The ids from 1 on belong to the program's inputs, the next ids to the results of
-        records.  The id 0 means a value that the tape does not follow.
+    records : copies of the tape's records, with nodes (values of the program) in place of data.  They
+        have new ids: 0 for values that the tape does not follow, 1, 2, ... for the program's inputs,
+        and the next numbers for the results of the records.
     ids : value id of the tape -> new id.
     pattern : for each input, whether the tape follows it.
-    why : the reason why a replay cannot add one record in place of the function's records, or "".
+    why : the reason why one record cannot replace the function's records in a replay, or "".
     """
 
     def __init__(self, tape: Recording, trace: Trace) -> None:
@@ -83,10 +82,10 @@ class Recorded:
         self.start, self.watched = len(self.tape_records), len(self.tape.leaves)
 
     def end_records(self, lifted: Sequence[Lifted]) -> None:
-        """Copy the tape's records of the function's ops, and then put real values into those records.
+        """Copy the tape's records of the function's ops, and then put real values into the originals.
 
-        If an interrupt stops the method, a second call only replaces traced data.  While the function
-        runs, they hold traced data, a stand-in that records NumPy calls.
+        While the function runs, these hold traced data, a stand-in that records NumPy calls.  After an
+        interrupt, a second call only replaces the traced data.
         lifted : the Arrays that the function used, with their own data.
         """
         tape = self.tape
@@ -103,9 +102,9 @@ class Recorded:
             self.tape_records[place] = settled_record(self.tape_records[place])
 
     def take_records(self, lifted: Sequence[Lifted]) -> None:
-        """Set ``pattern``, ``ids`` and ``records``, the tape's records; raise Refused if not possible.
+        """Set ``pattern``, ``ids`` and ``records`` from what the tape has recorded of the function.
 
-        In replays, one record of the tape must replace them all.
+        Raise Refused if a single record cannot replace these records in replays.
         lifted : the Arrays that the function used, with their own data.
         """
         known, tape = self.ids, self.tape
@@ -144,7 +143,7 @@ class Recorded:
 def rename_ids(record: Record, name: Callable[[int], int]) -> Record:
     """Return a tape's record with ``name(id)`` in place of each result id and input id.
 
-    So the records of one recorded call serve other calls.
+    The records of the traced call are renamed so that they serve as the records of a replay.
     """
     items = list(record)
     several = type(record[1]) is tuple
@@ -157,7 +156,7 @@ def rename_ids(record: Record, name: Callable[[int], int]) -> Record:
 def settled_record(value: Any) -> Any:
     """Return a tape's record, or an item of a record, with ndarrays in place of traced data.
 
-    Traced data records NumPy calls while the function runs.  The tape keeps the record longer.
+    Traced data records NumPy calls, but the tape keeps the record after the end of the trace.
     """
     kind = type(value)
     if isinstance(value, Traced):

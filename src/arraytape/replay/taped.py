@@ -43,8 +43,8 @@ from .tracing.traced_storage import TRACED
 class Taped:
     """The callable that runs a function's program under a gradient tape, as one record of the tape.
 
-    results : the ids of outputs and writes, numbers from ``Recorded``.
-    made_ids : the ids in ``results`` that no input has.
+    results : the ids of outputs and writes in ``records`` (see ``Recorded``).
+    made_ids : the ids in ``results`` of values that are no inputs.  Each replay gives them value ids.
     kept_nodes : the nodes (values of the program) that the records of the function's ops keep for their
         backward pass.
     kept_program : a program that computes only ``kept_nodes``.
@@ -59,9 +59,9 @@ class Taped:
         assert recorded is not None
         self.compile = compile
         self.name, self.program, self.quiet = name, program, call.trace.quiet
-        self.run = self.as_called(run)
+        self.run = self.silenced(run)
         self.records, self.pattern = recorded.records, recorded.pattern
-        self.results = call.given_ids()
+        self.results = call.recorded_ids()
         self.made_ids = [*dict.fromkeys(i for i in self.results if i > len(self.pattern))]
         self.followed = range(1, 1 + max(recorded.ids.values(), default=0))
         self.kept_nodes = [*dict.fromkeys(nodes_in(tuple(self.records)))]
@@ -76,18 +76,17 @@ class Taped:
             node.dtype.kind == "c" for node in (*program.inputs, *program.outputs, *program.writes)
         )
         self.pulled: ProgramWithPullback | None = None
-        self.forward: Callable[..., Any] = self.without_pull
+        self.forward: Callable[..., Any] = self.run_without_saving
 
-    def as_called(self, run: Callable[..., Any]) -> Callable[..., Any]:
-        """Return ``run``, made to suppress NumPy's warnings if the user's code set np.errstate.
+    def silenced(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        """Return ``run``, wrapped to suppress NumPy's warnings if the user's function used np.errstate.
 
-        Replays then suppress them, too.
         run : a function that runs a program.
         """
         return functools.partial(run_silently, run) if self.quiet else run
 
-    def without_pull(self, data: Sequence[Any]) -> Any:
-        """Run the program while no program for the backward pass exists, so that no values are saved.
+    def run_without_saving(self, data: Sequence[Any]) -> Any:
+        """Run the program before any backward pass was traced, so that no values need be saved for one.
 
         Return outputs, writes and ().
         """
@@ -113,18 +112,17 @@ class Taped:
         pulled, forward = self.pulled, self.forward
         outputs, writes, saved = forward(data)
         outs = [new_value_id() for _ in self.made_ids]
-        names = self.names(value_ids, outs)
+        names = self.replay_ids(value_ids, outs)
         if outs:
             call = TapedCall(self, data, pulled, saved, tape)
             give_record_to(FUNCTION, call_record(FUNCTION, outs, value_ids, call), [tape])
         return outputs, writes, [names[number] for number in self.results]
 
-    def names(self, value_ids: Sequence[int], outs: Sequence[int]) -> dict[int, int]:
-        """Return a dict from ids in ``records``, which are numbers from 0 on, to one call's value ids.
+    def replay_ids(self, value_ids: Sequence[int], outs: Sequence[int]) -> dict[int, int]:
+        """Return a dict from ids in ``records`` (see ``Recorded``) to the value ids of one replay.
 
-        Ids of intermediate values are left out.  The records of the recorded call serve all calls, with
-        other ids.
-        value_ids : the value ids of the call's inputs.
+        It has the ids of inputs and results.
+        value_ids : the value ids of the replay's inputs.
         outs : the new value ids for ``made_ids``.
         """
         return {**dict(enumerate((0, *value_ids))), **dict(zip(self.made_ids, outs, strict=True))}
@@ -166,7 +164,7 @@ class Taped:
             pulled = ProgramWithPullback(
                 self.program, trace.program, parts, given, self.name, self.compile
             )
-            self.forward = functools.partial(pulled.forward_outputs, self.as_called(pulled.run))
+            self.forward = functools.partial(pulled.forward_outputs, self.silenced(pulled.run))
             self.pulled = pulled
 
 
@@ -221,7 +219,7 @@ class TapedCall(CallOfUser):
         if self.records is None:
             with Quiet():
                 values = self.taped.taped_values(self.data)
-            names = self.taped.names(value_ids, outs)
+            names = self.taped.replay_ids(value_ids, outs)
 
             def unfolded_id(number: int) -> int:
                 return (

@@ -512,8 +512,8 @@ def kernel_record(function: int, pointers: Sequence[int], count: int | None) -> 
     """Return the words (ints) of a record that makes the driver call a kernel, a compiled loop.
 
     function : the address of the kernel.
-    pointers : for each pointer of the kernel, the index of a base (an argument or the scratch memory),
-        an offset in bytes, and the bytes from one block to the next.
+    pointers : three words for each pointer of the kernel: the number of an argument or of the scratch
+        memory, an offset there in bytes, and the bytes from one block of rows to the next.
     count : the number of elements, or None if the kernel's code contains that number.
     """
     words = [*pointers] if count is None else [*pointers, count]
@@ -526,8 +526,8 @@ def loop_record(
 ) -> list[int]:  # fmt: skip
     """Return the words of a record that makes the driver call ``loop``, the C loop of a ufunc.
 
-    pointers : for each operand, the index of a base (an argument or the scratch memory), an offset in
-        bytes, and the bytes from one block to the next.
+    pointers : three words for each operand: the number of an argument or of the scratch memory, an
+        offset there in bytes, and the bytes from one block of rows to the next.
     dims, steps : the arguments ``dimensions`` and ``steps`` of the loop.
     outer : a pair (size, stride of each operand) for each axis over which the call is repeated, the
         outermost first.

@@ -44,10 +44,10 @@ class Executable:
 
     The program is the list of NumPy calls that were recorded in a user's function.
     numpys : the function that calls NumPy.
+    wanted : True to compile at once, None to compile when NumPy's calls have taken some time.
     install : a function that is called with the function to use from now on.
     state : a description of the function in use.
     reasons : the reasons why some calls are not machine code.
-    compile_now : True to compile at once, None to compile after some time.
     """
 
     def __init__(self, program: Program, name: str, numpys: Run, wanted: bool | None) -> None:
@@ -227,8 +227,8 @@ class Executable:
     ) -> tuple[str, str]:
         """Return the source text of two tuples: the outputs, and the new values of written Arrays.
 
-        An output is copied if it is a view, input or constant, or if it is an output already.  If
-        several Arrays are written to, a new value that is an input, or a view of an input, is copied.
+        An output is copied unless it has memory of its own.  If several Arrays are written to, a new
+        value that shares memory with an input is copied, because another write may change the input.
         cut : the segments, parts that run wholly as machine code or wholly in NumPy.
         names : node -> name of its value in the generated code.
         scope : the globals of the generated code, to which objects are added.
@@ -258,12 +258,11 @@ class Executable:
 
 
 class CheckedSegment:
-    """The functions that check the machine code of a part of a program against NumPy.
+    """The functions that check the machine code of one segment, a part of a program, against NumPy.
 
-    A segment is such a part, which runs wholly as machine code.
     scope : the globals of the generated function, which runs the segment by calling ``scope[native]``.
-        That is ``first_run`` at first, then the machine code, and ``counted_run`` for some calls after
-        NumPy had to compute the segment.
+        This is ``first_run`` in the first call, and then the machine code itself.  If NumPy has to
+        repeat a call, it is ``counted_run`` in the next calls, which counts how often that happens.
     """
 
     def __init__(
@@ -278,8 +277,7 @@ class CheckedSegment:
     def first_run(self, *arrays: Data) -> bool | None:
         """Run machine code and NumPy's calls on the same inputs, and compare the results.
 
-        The compared segment is a part of the program.  Later calls run machine code only, if the bits
-        are equal.  This call uses NumPy's results.
+        This call uses NumPy's results.  If the bits are equal, later calls run machine code only.
         arrays : the inputs, then arrays for the results.
         """
         inputs, results = arrays[: self.inputs], arrays[self.inputs :][: self.outputs]

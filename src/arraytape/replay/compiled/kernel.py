@@ -28,8 +28,8 @@ FLOATS = {4: "float", 8: "double"}
 class Buffer:
     """A range of memory of a compiled program: an argument, a constant or scratch memory.
 
-    base : the memory in which the buffer lies, one of NOWHERE, SCRATCH, or ARGUMENTS + i for argument i.
-    offset : the bytes from the base.
+    base : the memory in which the buffer lies: SCRATCH, ARGUMENTS + i for argument i, or NOWHERE.
+    offset : the bytes from the base; for NOWHERE, the absolute address.
     size : the number of bytes, if the buffer is in the scratch memory.
     """
 
@@ -78,8 +78,8 @@ class Kernel:
     pointers : Pointer -> its name in the text.
     declared : declarations of LLVM's functions that the text calls.
     block : the label of the current basic block.
-    counted : whether the number of elements is the last word of the record (the words that the driver
-        passes to the function).
+    counted : whether the driver passes the number of elements to the function, as the last word of its
+        record.  If not, the text contains the number.
     """
 
     def __init__(self) -> None:
@@ -171,9 +171,9 @@ class Kernel:
 
     # --- memory -----------------------------------------------------------------------------------
     def address_at(self, at: At) -> str:
-        """Return the name of an address (``at``, a pointer with an offset) in the text.
+        """Return an expression for the address ``at``, a pointer and an offset, in the text.
 
-        The offset is added to the pointer there, unless it is 0.
+        If needed, write an instruction that adds the offset to the pointer.
         """
         name, offset = at
         if offset == 0 and isinstance(offset, int):
@@ -210,7 +210,7 @@ class Kernel:
         )
 
     def store_elements(self, x: str, at: At, dtype: np.dtype[Any], width: int) -> None:
-        """Write the store of ``width`` elements, of the value with the name x, at an address."""
+        """Write the store of x, a value of ``width`` elements, at the address ``at``."""
         if dtype.kind == "b":
             x = self.define(f"zext {value_type(dtype, width)} {x} to {vector_of('i8', width)}")
         kind = vector_of(memory_type(dtype), width)
@@ -368,7 +368,7 @@ def vector_of(kind: str, width: int) -> str:
 
 
 def memory_type(dtype: np.dtype[Any]) -> str:
-    """Return LLVM's type of elements in memory: an integer of the bits for complex and float16."""
+    """Return LLVM's type of an element in memory: a float, or an integer of the same size."""
     if dtype.kind == "f" and dtype.itemsize in FLOATS:
         return FLOATS[dtype.itemsize]
     if dtype.kind not in "biufc" or dtype.itemsize > 16 or dtype.char in "gG":

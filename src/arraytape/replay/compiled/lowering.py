@@ -91,7 +91,7 @@ PARTIAL, LARGE = "dot_of_blocks", 1 << 15
 class CallRefused(Unsupported):
     """The error for a call of the program, ``node``, that could not become machine code.
 
-    The program is then cut into parts anew, and NumPy makes this call.
+    The program is then divided again into machine code and NumPy's calls, which now include this one.
     """
 
     def __init__(self, node: Node, why: str) -> None:
@@ -111,9 +111,9 @@ class PendingRecord(NamedTuple):
 
 
 class Check(NamedTuple):
-    """A check of the elements of a value that one kernel computes for a group of calls.
+    """A check of the elements of a node, in the kernel that computes these elements.
 
-    It requires that no element is NaN, that none is True, or that all are below a limit.
+    The check requires that no element is NaN, that none is True, or that all are below a limit.
     """
 
     guard: Guard
@@ -129,8 +129,8 @@ Member = Node | Check
 def dot_of_blocks(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Any:
     """Return the dot product of all elements, added block by block in memory order.
 
-    Machine code adds the blocks (parts of the arrays) in this order, so that a call of this function has
-    the same bits.
+    Machine code adds blocks (parts of the arrays) in this order.  If NumPy computes the same program,
+    it calls this function in place of ``dot``, so that the bits are equal.
     """
     x, y = x.ravel("K"), y.ravel("K")
     total = x.dtype.type(0)
@@ -181,11 +181,11 @@ def without_empty_calls(program: Program) -> Program:
 
 
 class Group:
-    """Elementwise calls of one shape, and their NaN checks, for which one kernel will be written.
+    """Elementwise calls of one shape, and checks of their elements, which one kernel will compute.
 
-    No code was written for them yet, so that later calls of the same shape can join.
+    The kernel is not written yet, so that later calls of the same shape can join the group.
     members : the calls and checks.
-    waiting : the reductions of members that are lowered after the group.
+    waiting : reductions of members, which are translated after the group.
     """
 
     def __init__(self, shape: tuple[int, ...]) -> None:
@@ -289,7 +289,7 @@ class Lowering:
 
     # --- the program --------------------------------------------------------------------------------
     def lower_program(self) -> None:
-        """Write the records of all calls, guards and results; raise CallRefused if one has none.
+        """Write the records of all calls, guards and results; raise CallRefused if a call can have none.
 
         A record is a call that the driver makes.  A guard is a condition on a value, checked in each
         run.
@@ -381,7 +381,7 @@ class Lowering:
         )
 
     def temporary(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Place:
-        """Reserve memory for intermediate data of no node; return its Place (buffer and layout)."""
+        """Reserve memory for data that is the value of no node; return its Place (buffer and layout)."""
         size = math.prod(shape) * dtype.itemsize
         return Place(self.new_buffer(size), 0, shape, packed(shape, dtype.itemsize), dtype)
 
@@ -549,10 +549,10 @@ class Lowering:
 
     # --- views and copies -----------------------------------------------------------------------------
     def lower_view(self, node: Node) -> None:
-        """Translate an op of ARRANGES, such as a transpose or slice, to another layout of the data.
+        """Translate a node of ARRANGES, such as a transpose or slice: find the layout of its value.
 
-        The op runs on an array whose contents do not matter, because only its layout is used.  If the op
-        does not return a view, records copy the data.
+        The op is called on an array that has the operand's layout, but no contents.  If the result is no
+        view of this array, records are written that copy the data.
         """
         x = node.args[0]
         if node.op == "getitem" and not is_basic(node.args[1]):
@@ -660,12 +660,11 @@ class Lowering:
 
     # --- reductions -----------------------------------------------------------------------------------
     def must_wait(self, node: Node) -> bool:
-        """Return True for a large reduction that is better translated after later members of a group.
+        """Return True if a large reduction is better translated after more calls have joined a group.
 
-        A group has elementwise calls of one shape, which one kernel computes.  The reduction ends the
-        group of its operands.  Then other members of the group need memory of the whole shape if later
-        nodes read them.  If the reduction waits until these nodes are members, too, only its own
-        operands need such memory.
+        A group has elementwise calls of one shape, which one kernel computes.  The translation of a
+        reduction ends the group of its operand.  A member that a later elementwise call reads then needs
+        memory of the whole shape.  If the later call joins the group first, the member needs none.
         """
         given = operands(node)
         groups = {self.groups[x] for x in given if x in self.groups}
@@ -744,11 +743,10 @@ class Lowering:
     def write_short_sums(
         self, node: Node, source: Place, target: Place, order: Sequence[Axis]
     ) -> None:
-        """Write a kernel that sums or multiplies short runs of elements, in NumPy's order.
+        """Write a kernel that sums or multiplies short runs of elements, with the bits of NumPy.
 
-        NumPy calls its loop once for each run, which takes longer than the run itself.  If the run lies
-        along a reduced axis, NumPy adds the sum of the run to the result; else it adds each element.
-
+        A run has the elements along the last axis in ``order``.  If a sum reduces this axis, the sum of
+        each run is added to the result.  Else each element is combined with the result.
         order : the axes of the loops, with the strides of the source and those of the result.
         node : the reduction.
         source, target : buffer and layout of the operand and of the result.
@@ -789,8 +787,8 @@ class Lowering:
         kernel.write_nest(kept, pointers, [dtype.itemsize] * 2, body)
         self.entries.append(self.kernel_record_of(kernel))
 
-    def lower_running(self, node: Node) -> None:
-        """Translate a cumulative sum or product to calls of NumPy's C loop on neighbouring elements."""
+    def lower_cumulative(self, node: Node) -> None:
+        """Translate a cumulative sum or product to NumPy's C loop for ``y[1:] = y[:-1] + x[1:]``."""
         (x,) = node.args
         options = {name: y for name, y in node.keywords.items() if y is not None and y is not False}
         axis = options.pop("axis", 0)
@@ -902,10 +900,9 @@ class Lowering:
         return None
 
     def is_read_once(self, value: Operand, x: Node) -> bool:
-        """Return True if only the write to x reads ``value``, which could be computed directly in x.
+        """Return True if a kernel that is not written yet could compute ``value`` directly in x.
 
-        This also requires that ``value`` is in a group of calls whose kernel is not written yet, and x
-        is not in that group.
+        For this, nothing but the write to x may read the value, and the kernel must not compute x, too.
         """
         if type(value) is not Node or value in self.kept_nodes or value.dtype != x.dtype:
             return False
@@ -915,12 +912,12 @@ class Lowering:
         return x not in group.members and len(self.users[value]) == 1
 
     def put_result(self, node: Node, source: Place, group: Group) -> bool:
-        """Let the kernel that computes a value store it directly where the write would copy it to.
+        """Let a kernel compute the value of ``x[key] = value`` directly in ``x[key]``, without a copy.
 
         Return False, and change nothing, if that is not possible.
-        node : the write ``x[key] = value``.
+        node : the write.
         source : buffer and layout of x.
-        group : the calls, the value's among them, that one kernel computes and that are not written yet.
+        group : the calls, the value's among them, that the kernel computes and that are not written yet.
         """
         _, key, value = node.args
         inside = {*group.members}
@@ -1088,7 +1085,7 @@ class Lowering:
         error.  Index 0 is used meanwhile.
         rows : the key, with the index arrays.
         place : the data of which the index arrays select rows, by its first axes.
-        others : data with a row for each element.
+        others : data with a row for each index, such as the result of ``x[key]``.
         body : writes one step, given the kernel, the offset of the selected row in bytes, and the
             address of the row of ``others``.
         """
@@ -1190,13 +1187,12 @@ class Lowering:
 
 
 class RowKey(NamedTuple):
-    """An index (key) with arrays of integers, which select rows of ``x[basic]``.
+    """An index with arrays of integers, such as ``x[i, :, j]``, by which a loop reads or writes rows.
 
-    The rows are read or written by a loop over the indices.
-    arrays : the arrays.
-    basic : the key with full slices in place of the arrays.
-    axes : the axes of ``x[basic]`` that the arrays index.
-    at : the number of axes of ``x[key]`` before those of the indices.
+    arrays : the arrays, here i and j.
+    basic : the key with full slices in place of the arrays, here for ``x[:, :, :]``.
+    axes : the axes of ``x[basic]`` that the arrays index, here 0 and 2.
+    at : the number of axes of ``x[key]`` before the axes of the arrays, here 0.
     shape : the common shape of the arrays.
     """
 
@@ -1324,11 +1320,11 @@ def reduced_axes(node: Node) -> set[int]:
 
 
 def is_short_sum(node: Node, order: Sequence[Axis]) -> bool:
-    """Return True if a reduction is a sum or product of runs so short that NumPy's calls cost more.
+    """Return True if one kernel computes a whole sum or product, because it has short runs of elements.
 
-    In such a case one kernel adds all runs.  A run has the elements along the last of the axes.  Sums of
-    PAIRWISE or more elements along a reduced axis have another order in NumPy.
-    order : the axes of the loops over the operand.
+    A run has the elements along the last axis in ``order``.  NumPy calls its C loop for each run, which
+    takes longer than a short run.  PAIRWISE or more elements along a reduced axis are left to NumPy,
+    which adds them in another order.  order : the axes of the loops over the operand.
     """
     if node.op not in ("sum", "prod") or not node.args[0].size or not order:
         return False
@@ -1348,9 +1344,9 @@ def moved_by(kernel: Kernel, at: At, i: Offset, stride: int) -> At:
 
 
 def called_ufunc(node: Node) -> np.ufunc | None:
-    """Return the ufunc that a node's call runs, also for calls that run a ufunc only in some cases.
+    """Return the ufunc that computes a node, or None.
 
-    For example, ``np.clip`` with two bounds runs the ufunc ``clip``.  None means that no ufunc is run.
+    Some functions run a ufunc only for some arguments.  ``np.clip`` with two bounds runs ``clip``.
     """
     floats = node.dtype.kind == "f" and not node.keywords
     if node.op == "clip" and floats and len(node.args) == 3 and None not in node.args:
@@ -1428,7 +1424,7 @@ def part_step(node: Node) -> ElementStep:
 
 
 def choice_step(node: Node) -> ElementStep:
-    """Return how to compute ``where`` or a MASKED node: a choice between x and y by a mask."""
+    """Return how to compute ``where`` or a MASKED node: a choice between x and y, or 0, by a mask."""
     if node.op == "where":
         mask, x, y = node.args if len(node.args) == 3 else (None, None, None)
     else:
@@ -1478,10 +1474,9 @@ class GroupWriter:
     """The writer of the code of one group of calls: kernels, and calls of C loops between them.
 
     A group has elementwise calls of one shape, its members.
-    phase : member -> number.  Members with the same even number share kernels; a member with an odd
-        number is one call of a C loop.  No member has a lower number than its operands.
-    parts : lists of members, in the order in which they run; one record computes the members of one
-        list.
+    phase : member -> number, never lower than those of its operands.  Members with the same even number
+        share kernels.  A member with an odd number is a call of a C loop, with a record of its own.
+    parts : lists of members, in the order in which they run, with one record for each list.
     stored : the nodes that are read outside of the group, and so need memory.
     """
 
@@ -1600,12 +1595,11 @@ class GroupWriter:
     def part_entries(
         self, part: list[Member], scratch: Mapping[Node, Place], flat: bool, start: int, count: int
     ) -> list[PendingRecord]:
-        """Return the records (calls that the driver makes) that compute the members ``part``.
+        """Return the records (calls by the driver) that compute ``part``, some calls of the group.
 
-        part : some of the group's calls.
-        scratch : node -> place of a value that other records of the group read.
-        flat : True if one loop over the memory can run through all arrays of the group.
-        start, count : if flat, the first of the elements to compute, and their number.
+        If ``flat``, the arrays are treated as vectors in memory order, and only ``count`` elements
+        from number ``start`` on are computed.
+        scratch : node -> place of a value that another part of the group reads.
         """
         first = part[0]
         if type(first) is Node and first.op == PARTIAL:
@@ -1628,9 +1622,9 @@ class GroupWriter:
     ) -> Pointer:
         """Return the pointer to the elements of x from number ``start`` on, in the order of memory.
 
-        A pointer to a single element, or to scratch memory for one block, does not move.
-        scratch : node -> place of a value that other parts of the group read.
-        blocks : True if the code runs for one block after the other, so that the pointer moves on.
+        If ``blocks``, the code runs for one block after the other, and the pointer moves on each time.
+        It does not move if x is a single element, or in scratch memory for one block.
+        scratch : node -> place of a value that another part of the group reads.
         """
         place = self.operand_place(x, scratch)
         if x in scratch and len(place.shape) == 1 and self.group.shape != place.shape:
@@ -1643,11 +1637,11 @@ class GroupWriter:
     def call_entries(
         self, node: Node, scratch: Mapping[Node, Place], flat: bool, start: int, count: int
     ) -> list[PendingRecord]:
-        """Return the record by which the driver calls the ufunc's C loop that computes ``node``.
+        """Return the record (call by the driver) that computes ``node`` by a ufunc's C loop, in a list.
 
-        scratch : node -> place of a value that other parts of the group read.
-        flat : True if one loop over the memory can run through all arrays of the group.
-        start, count : if flat, the first of the elements to compute, and their number.
+        If ``flat``, the arrays are treated as vectors in memory order, and only ``count`` elements
+        from number ``start`` on are computed.
+        scratch : node -> place of a value that another part of the group reads.
         """
         step = self.steps[node]
         lowering, size = self.lowering, math.prod(self.group.shape)
@@ -1688,10 +1682,10 @@ class GroupWriter:
     def sum_of_blocks(
         self, node: Node, scratch: Mapping[Node, Place], start: int, count: int
     ) -> list[PendingRecord]:
-        """Return the records (calls by the driver) that add up ``node``, a dot product, block by block.
+        """Return the records (calls by the driver) that compute ``node``, a dot product, block by block.
 
-        scratch : node -> place of a value that other parts of the group read.
-        start, count : the first of the elements to compute, and their number.
+        The sum has ``count`` elements of the operands, from number ``start`` on.
+        scratch : node -> place of a value that another part of the group reads.
         """
         lowering, size = self.lowering, node.dtype.itemsize
         loop = inner_loop(np.vecdot, (node.dtype,) * 3)
@@ -1722,9 +1716,9 @@ class GroupWriter:
     ) -> PendingRecord:
         """Return the record by which the driver calls a kernel that computes the calls ``part``.
 
-        scratch : node -> place of a value that other parts of the group read.
-        flat : True if one loop over the memory can run through all arrays of the group.
-        start, count : if flat, the first of the elements to compute, and their number.
+        If ``flat``, the arrays are treated as vectors in memory order, and only ``count`` elements
+        from number ``start`` on are computed.
+        scratch : node -> place of a value that another part of the group reads.
         """
         kernel = Kernel()
         here = {member for member in part if type(member) is Node}
@@ -1891,10 +1885,10 @@ def broadcast_strides(place: Place, shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def view_of_nothing(place: Place) -> tuple[np.ndarray[Any, Any], int]:
-    """Return a new array with the shape, strides and dtype of ``place``, and its address.
+    """Return a new array with the shape, strides and dtype of ``place``, and the array's address.
 
-    Views of it, such as ``x.T``, show which offset and strides a view of the data at ``place`` has.  Its
-    contents do not matter.
+    Its contents do not matter.  A view of the array, such as ``x.T``, is made to find out the offset
+    and strides of the same view of the data at ``place``.
     """
     low = sum(min(0, (n - 1) * s) for n, s in zip(place.shape, place.strides, strict=True))
     high = sum(max(0, (n - 1) * s) for n, s in zip(place.shape, place.strides, strict=True))
@@ -1938,10 +1932,10 @@ def part_at(view: np.ndarray[Any, Any], key: Any) -> np.ndarray[Any, Any]:
 
 
 def rounded_up(size: int) -> int:
-    """Return ``size`` rounded up to whole cache lines, and made unequal to whole pages.
+    """Return ``size`` rounded up to whole cache lines; a line is added if the result is whole pages.
 
-    Buffers of the scratch memory get such sizes.  A kernel uses many buffers.  Data at equal offsets in
-    pages would displace each other in the cache.
+    Buffers of the scratch memory get such sizes, because a kernel uses many buffers.  Data at equal
+    offsets in pages would displace each other in the cache.
     """
     lines = max(1, -(-size // LINE))
     return (lines + (lines * LINE % PAGE == 0)) * LINE
@@ -1970,5 +1964,5 @@ CALLS: dict[str, Callable[[Lowering, Node], None]] = {
     "concat": Lowering.lower_join,
     "stack": Lowering.lower_join,
     **dict.fromkeys(REDUCTIONS, Lowering.lower_reduction),
-    **dict.fromkeys(RUNNING, Lowering.lower_running),
+    **dict.fromkeys(RUNNING, Lowering.lower_cumulative),
 }

@@ -147,7 +147,7 @@ class ObjectFile:
                 self.code = code
 
     def write(self, code: bytes) -> None:
-        """Write a temporary file and rename it, so that no other process reads an incomplete file."""
+        """Store the object code in the file, so that no other process reads an incomplete file."""
         if self.path is None:
             return
         try:

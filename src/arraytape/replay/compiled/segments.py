@@ -47,8 +47,8 @@ class Segments:
 
     A segment has neighbouring calls that run wholly as machine code, or wholly as calls of NumPy.
     reasons : the reasons why some calls are not machine code.
-    numpys : call that NumPy computes -> the reason.
-    views : the nodes that are views, which each segment that reads them makes again.
+    numpys : call that NumPy makes -> the reason.
+    views : the nodes that are views.  Each segment that reads such a node makes the view again.
     """
 
     def __init__(self, program: Program) -> None:
@@ -59,7 +59,7 @@ class Segments:
         for node in program.nodes:
             if not node.is_call:
                 continue
-            key = node.op, id(node.call), replaced_key(node)
+            key = node.op, id(node.call), call_key(node)
             if key not in known:
                 known[key] = why_numpy(node)
             if known[key]:
@@ -121,11 +121,11 @@ class Segments:
             taken.update(node for node, level in levels.items() if level in small)
 
     def levels_of(self, numpys: Collection[Node]) -> dict[Node, int]:
-        """Return a dict node -> number of the program's part to which the node belongs.
+        """Return a dict node -> number of the part of the program that computes the node.
 
-        Views and constants have no number, because each segment that needs them makes them.  A call of a
+        The parts run in the order of these numbers.  Even numbers become machine code, odd numbers calls
+        of NumPy.  Views and constants have no number, because each part that needs them makes them.  A
         user's function (FOREIGN) keeps its position among all calls, because it may have side effects.
-        Parts with even numbers become machine code; NumPy computes the others.
         numpys : the calls that NumPy computes.
         """
         levels: dict[Node, int] = {}
@@ -204,10 +204,10 @@ def only_arranges(node: Node) -> bool:
     return node.op != "getitem" or is_basic(node.args[1])
 
 
-def replaced_key(node: Node) -> Any:
-    """Return a hashable key of a recorded call, equal for equal options and layouts of arrays.
+def call_key(node: Node) -> Any:
+    """Return a hashable key that is equal for recorded calls of equal options and layouts of arrays.
 
-    Either all calls with one key can become machine code, or none.  So one test serves all.
+    One test decides for all calls of one key whether they can become machine code.
     """
 
     def layout_key(x: Node) -> Any:

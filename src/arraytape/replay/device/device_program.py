@@ -125,7 +125,7 @@ class DeviceProgram:
                 self.results = self.compute()
             expected = [x.copy() for x in self.static_results()]
             self.results = ()
-            graph = self.captured(stream)
+            graph = self.captured_graph(stream)
             if graph is None:
                 self.results = ()
             elif all(self.graph_repeats(graph, expected, number) for number in OVERWRITTEN):
@@ -135,8 +135,8 @@ class DeviceProgram:
                 self.results = ()
             stream.synchronize()
 
-    def captured(self, stream: Any) -> Any:
-        """Return a graph of ``compute``, and set ``results`` to its static results.
+    def captured_graph(self, stream: Any) -> Any:
+        """Return a CUDA graph of one run of ``compute``, and set ``results`` to the arrays it writes.
 
         Return None, and set ``why``, if CuPy cannot capture the calls.
         """

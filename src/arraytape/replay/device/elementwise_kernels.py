@@ -98,7 +98,7 @@ class Kernel:
 
 
 def expression_of(node: Node) -> tuple[str, Any, Sequence[Any]] | None:
-    """Return how a GPU kernel computes a call: (C expression, dtype of T in it, operands).
+    """Return how a kernel computes a call: (C text such as "T({0})", dtype that T means, operands).
 
     Operands are nodes and Python numbers.  All floats of one call have the same dtype, so that no
     promotion is needed.  Return None for other calls.
@@ -147,7 +147,7 @@ def is_float_of(args: Iterable[Any], dtype: Any) -> bool:
 
 
 def number_text(x: Any, dtype: Any) -> str:
-    """Return a number as a C expression of a dtype, to which the compiler rounds it as NumPy does."""
+    """Return a number as C text: a constant with a cast to the dtype, which rounds it as NumPy does."""
     value = float(x)
     text = repr(value) if math.isfinite(value) else f"{'-' * (value < 0)}INFINITY"
     return f"({C_TYPES[dtype]})({text})"
@@ -192,7 +192,7 @@ def fuse_calls(program: Program, make: Callable[..., Any] = Kernel) -> Program:
 
 
 def run_of_calls(left: Sequence[Node], fusible: set[Node], done: set[Node]) -> list[Node]:
-    """Return calls ("a run") that one kernel can make now, with the shape of the first such call.
+    """Return the next run: calls of one shape that one kernel can make, now that ``done`` is computed.
 
     left : the calls that are not made yet.
     fusible : the calls that a kernel can make.

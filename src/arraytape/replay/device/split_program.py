@@ -15,7 +15,7 @@ from ..tracing.traced_storage import UPLOAD
 
 
 class NotOnDevice(Exception):
-    """The error whose text says why a program cannot run on a device without the host."""
+    """The error for a program that cannot run on a device; its text is the reason."""
 
 
 class PartIndex(NamedTuple):
@@ -32,7 +32,7 @@ class ProgramParts(NamedTuple):
         the whole program that are on the host.
     device : the part on the device.  Its inputs are those of the whole program that are on the device,
         then the uploaded values.
-    inputs, outputs, writes : for those of the whole program, the positions in the parts.
+    inputs, outputs, writes : the position in one part, for each input, output and write of the program.
     """
 
     host: Program
@@ -46,7 +46,7 @@ class ProgramParts(NamedTuple):
 def split_program(program: Program) -> ProgramParts:
     """Divide a program into a part on the host, which runs first, and a part on a device.
 
-    Raise NotOnDevice if the host needs results of the device, so that it cannot run first.
+    Raise NotOnDevice if a call on the device needs an array of the host that was not copied there.
     """
     program = without_equal_calls(program)
     sent: dict[Node, Node] = {}  # node on the host -> input on the device
@@ -106,10 +106,10 @@ def without_equal_calls(program: Program) -> Program:
 
 
 def on_device(node: Node, of: Mapping[Node, Node], sent: dict[Node, Node]) -> Node:
-    """Return the node of the part on the device for a node of the whole program.
+    """Return the node of the device's part that takes the place of a node of the whole program.
 
-    node : a recorded call, input or constant.  A copy from the host becomes an input, which is added to
-        ``sent``; the copy of a constant becomes a constant.
+    node : a recorded call, input or constant on the device.  A copy from the host to the device becomes
+        an input, which is added to ``sent``; the copy of a constant becomes a constant.
     of : earlier nodes of the whole program -> their nodes on the device.
     sent : node on the host -> the input of the device's part to which its value is copied.
     """

@@ -19,9 +19,9 @@ STEP = 16  # the bytes of which the position of each uploaded value is a multipl
 class StaticInputs:
     """The memory from which a CUDA graph reads its inputs in each launch.
 
-    First come copies of data of the device, then of values of the host.  These values lie in one buffer,
+    It has copies of data of the device, and then of values of the host.  These values lie in one buffer,
     so that one copy sends all of them.
-    data : the data of the device in a first call.
+    data : data of the device, as in later calls.
     sent : the nodes of the values of the host.
     arrays : the inputs, in the order of the program's.
     """

@@ -37,7 +37,7 @@ class Blocks:
     members : the calls, in their order.
     inputs : the operands that are no members.
     results : the members that other nodes read.
-    items : the nodes for the results in the program.
+    items : for each result, the node that stands for it outside of the group.
     shape : the shape of the calls.
     rows : the number of rows of a block.
     """
@@ -125,11 +125,11 @@ def blocked(program: Program) -> Program:
 
 
 def groups_of(program: Program) -> dict[Node, list[Node]]:
-    """Return a dict from each member of a group to the list of all members of the group.
+    """Return a dict from each call in a group to the list of all calls of the group.
 
-    A group has the elementwise calls of one shape and one level.  A node's level is greater than that of
-    each operand in another group, so that no path of operands leads out of a group and back.  One loop
-    over blocks (some rows) will compute the group.
+    A group has elementwise calls of one shape and level, which one loop over blocks (some rows) will
+    compute.  A call that reads a result of another group has a greater level than that group.  So no
+    group has to wait for a value that is computed from its own results.
     """
     level: dict[Node, int] = {}
     shape: dict[Node, Any] = {}  # member of a group -> its shape; full sum -> its operand's shape
@@ -223,7 +223,7 @@ def with_added_parts(program: Program) -> Program:
     for node in program.nodes:
         parts, chain = write_chain(node, readers)
         own = group.get(parts[0][0]) if parts else None
-        turn = None if own is None else in_turn(node.shape, parts)
+        turn = None if own is None else in_loop_order(node.shape, parts)
         if own is None or turn is None:
             continue
         if all(group.get(x) is own and readers[x] <= {*own, *chain} for x, _, _ in parts):
@@ -281,12 +281,12 @@ def fills(value: Operand, x: Node, key: Index) -> bool:
     return bool(value.dtype == x.dtype and value.shape == (rows, *x.shape[1:]))
 
 
-def in_turn(shape: tuple[int, ...], parts: Sequence[Part]) -> list[Part] | None:
+def in_loop_order(shape: tuple[int, ...], parts: Sequence[Part]) -> list[Part] | None:
     """Return ``parts``, values to be added to slices of zeros, in descending order of their first rows.
 
-    The generated loop needs this order: it stores the rows of the first part, and adds the rows of the
-    others to rows that it has stored.  All parts have equally many rows.  Return None if the new order
-    would change the last bits of a sum of three or more terms, or if the first part is subtracted.
+    The generated loop stores the rows of the first part.  It adds the rows of the others to rows that
+    it has stored already, which needs this order.  All parts have equally many rows.  Return None if
+    the order would change the last bits of a sum of three terms, or if the first part is subtracted.
     """
     turn = sorted(parts, key=lambda part: -part[1].indices(shape[0])[0])
     if turn[0] is not parts[0]:  # the first two terms may be swapped: their sum has the same bits
@@ -295,7 +295,7 @@ def in_turn(shape: tuple[int, ...], parts: Sequence[Part]) -> list[Part] | None:
 
 
 def added_parts(shape: tuple[int, ...], parts: Sequence[Part]) -> Any:
-    """Return zeros of a shape, after each value was added to, or subtracted from, its slice of rows."""
+    """Return zeros of a shape after ``zeros[key] += value`` (``-=`` if not plus) for each part."""
     whole = np.zeros(shape, parts[0][0].dtype)
     for value, key, plus in parts:
         (np.add if plus else np.subtract)(whole[key], value, whole[key])

@@ -104,9 +104,9 @@ def slogdet_factored(known: Definite | Elimination) -> Any:
 def inverse_factored(known: Definite | Elimination, a: RawArray, *given: Any) -> Any:
     """Return the inverse of a matrix, computed from its Cholesky or LU factors ``known``.
 
-    a : the operand of the original call.
-    given : if that call was ``inverse_again``, a mask that is True for a singular matrix, whose result
-        is a unit matrix; then ``turned``, True to invert the transpose of the factored matrix.
+    a : the matrix in the original call, of ``inv`` or ``inverse_again``.
+    given : for ``inverse_again``, a mask that is True for a singular matrix, whose result is a unit
+        matrix; last, ``turned``: True to invert the transpose of the factored matrix.
     """
     *singular, turned = given
     if singular and singular[0].any():

@@ -20,23 +20,23 @@ from .intervals import Interval
 from .nodes import interval_of
 from .simplify import without_dead_code
 from .sums_by_blas import DOT, dot
-from .ties import FALSE, is_look_for_nan
+from .ties import FALSE, is_nan_check
 
 
-def without_implied_looks(program: Program) -> Program:
+def without_implied_checks(program: Program) -> Program:
     """Return the program without NaN checks that are implied by other NaN checks.
 
     If a checked gradient has no NaN, then neither have the values whose NaN would reach the gradient.
     """
-    looked = {guard.node for guard in program.guards if guard.kind == "no NaN"}
+    checked = {guard.node for guard in program.guards if guard.kind == "no NaN"}
     reaching: set[Node] = set()  # values whose NaN would make a checked value NaN
     for node in reversed(program.nodes):
-        if node in looked or node in reaching:
-            reaching.update(through(node))
-    reaching |= looked
+        if node in checked or node in reaching:
+            reaching.update(nan_sources(node))
+    reaching |= checked
 
     def implied(node: Node) -> bool:
-        return is_look_for_nan(node) and node.args[0].args[0] in reaching
+        return is_nan_check(node) and node.args[0].args[0] in reaching
 
     guards = [
         guard for guard in program.guards if guard.expected != FALSE or not implied(guard.node)
@@ -46,10 +46,10 @@ def without_implied_looks(program: Program) -> Program:
     return without_dead_code(replace(program, guards=guards))
 
 
-def through(node: Node) -> tuple[Node, ...]:
-    """Return the operands of a node whose NaN, at any element, makes some element of the node NaN.
+def nan_sources(node: Node) -> tuple[Node, ...]:
+    """Return the operands of a node that have no NaN if the node has none.
 
-    So a NaN check of the node checks these operands, too.
+    A NaN in one of them makes an element of the node NaN.  So a NaN check of the node is enough.
     """
     if not is_plain(node) or not node.size:
         return ()
@@ -69,7 +69,7 @@ def is_plain(node: Node) -> bool:
 
 
 # --- NaN checks by sums of squares --------------------------------------------------------------------
-LOOKED_AT = "looked_at"  # the op of a NaN check by sums of squares (``Look``)
+SKIPPABLE_CHECK = "nan_check"  # the op of a NaN check by sums of squares (``SkippableCheck``)
 # Bytes of an element -> limits for sums of squares, in the order in which they are tried.  The more
 # factors a checked value is a product of, the smaller the sums must be.
 MODERATE = {8: (1e200, 1e150, 1e100, 1e75, 1e50, 1e40), 4: (1e24, 1e18, 1e12)}
@@ -78,12 +78,11 @@ TURNED = ("matrix_transpose", "permute_dims", "reshape")  # ops of views, cheap 
 
 
 @dataclass(eq=False)
-class Look:
-    """A NaN check whose values are computed only if a sum of squares is not below a limit.
+class SkippableCheck:
+    """A NaN check that is skipped if sums of squares are below a limit: then no value can be NaN.
 
-    Below the limit, no value can be NaN.  Nodes are recorded calls, inputs or constants.
-    given : the nodes whose values the check needs.  nodes : the calls that compute the checked values
-    from ``given``.  found : the nodes of the checked values.  most : the limit of the sums of squares.
+    given : the nodes (calls, inputs or constants) from whose values the checked values are computed.
+    nodes : the calls that compute them.  found : the nodes of the checked values.  most : the limit.
     """
 
     given: Sequence[Node]
@@ -112,11 +111,8 @@ class Look:
         return any(np.isnan(known[node]).any() for node in self.found)
 
     def node(self, sums: Sequence[Node]) -> Node:
-        """Return a node (recorded call) that makes this check.
-
-        sums : the nodes that compute the sums of squares.
-        """
-        return Node(LOOKED_AT, self, (*self.given, *sums), like=np.float64(0.0))
+        """Return a node (recorded call) that calls this check; sums : the nodes of sums of squares."""
+        return Node(SKIPPABLE_CHECK, self, (*self.given, *sums), like=np.float64(0.0))
 
 
 def is_sum_of_squares(node: Node) -> bool:
@@ -186,9 +182,10 @@ def with_bounds(program: Program) -> Program:
         most = most_of(given, nodes)
         if most is not None:
             sums = [later.sum_of_squares(x, last) for x in given if is_unknown(x)]
-            look = Look(given, nodes, [check.guard.node for check in checks], most).node(sums)
-            later.insert(last, look)
-            instead |= {check.guard: look for check in checks}
+            found = [check.guard.node for check in checks]
+            new = SkippableCheck(given, nodes, found, most).node(sums)
+            later.insert(last, new)
+            instead |= {check.guard: new for check in checks}
     guards = [guard._replace(node=instead.get(guard, guard.node)) for guard in program.guards]
     return without_dead_code(replace(program, nodes=later.all_nodes(), guards=guards))
 
@@ -213,7 +210,8 @@ class Insertions:
     def sum_of_squares(self, x: Node, last: int) -> Node:
         """Return a node for the sum of squares of x, which a NaN check compares with a limit.
 
-        If the program computes none up to the node of index ``last``, insert one after that node.
+        If the program computes none up to the node of index ``last``, insert one after x, or after that
+        node if x is an input.
         """
         known = self.squares.get(x)
         if known is None or self.places.get(known, -1) > last:
@@ -246,11 +244,11 @@ def lazy_checks(program: Program) -> Iterator[LazyCheck]:
 
     A value that is computed without a matrix product or sum is left out, because it costs little.
     """
-    looks = [x for x in program.guards if x.kind == "no NaN"]
+    guards = [x for x in program.guards if x.kind == "no NaN"]
     asked = [x.node for x in program.guards if x.kind != "no NaN"]
     live = program.reached([*program.outputs, *program.writes, *asked])
-    own = [x for x in looks if x.node not in live and is_bounded(x.node)]
-    live |= program.reached([x.node for x in looks if x not in own])
+    own = [x for x in guards if x.node not in live and is_bounded(x.node)]
+    live |= program.reached([x.node for x in guards if x not in own])
     for guard in own:
         given: dict[Node, None] = {}
         nodes: dict[Node, None] = {}
@@ -269,7 +267,7 @@ def lazy_checks(program: Program) -> Iterator[LazyCheck]:
 def is_bounded(node: Node) -> bool:
     """Return True if a node is an elementwise boolean mask, or is finite for operands in [-1, 1].
 
-    Below a limit of its operands, such a node then needs no NaN check of its own.
+    A chain of such calls has no NaN if its operands are below a limit, and then needs no NaN check.
     """
     if node.dtype == np.bool_ and facts_of(node.op).per_element:
         return bool(node.shape)

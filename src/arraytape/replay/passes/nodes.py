@@ -54,8 +54,8 @@ def zeros(node: Node) -> Node:
     return Node(CONSTANT, like=value, value=value)
 
 
-def again_in(x: Node, shape: tuple[int, ...], new: New | None = None) -> Node:
-    """Return x, reshaped if its shape is not ``shape``.
+def with_shape(x: Node, shape: tuple[int, ...], new: New | None = None) -> Node:
+    """Return x itself, or a reshape of x if it has another shape than ``shape``.
 
     A rule uses it to give a replacement the shape of the replaced node.
     new : a function that simplifies the node of the reshape.
@@ -170,17 +170,16 @@ def bare(x: Operand) -> Any:
     """
     while type(x) is Node and x.op in ("expand_dims", "reshape", "reshaped", "getitem"):
         inner = x.args[0]
-        if inner.size != x.size or (x.op == "getitem" and not is_whole(x.args[1])):
+        if inner.size != x.size or (x.op == "getitem" and not keeps_order(x.args[1])):
             break
         x = inner
     return x
 
 
-def is_whole(key: Index) -> bool:
+def keeps_order(key: Index) -> bool:
     """Return True if a key has only None, ``...``, integers and full slices.
 
-    If such a key selects all elements, it keeps their order.
-    key : an index, as in ``x[key]``.
+    If ``x[key]`` has all elements of x, it then has them in their order.
     """
     parts = key if type(key) is tuple else (key,)
     return all(

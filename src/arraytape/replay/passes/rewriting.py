@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ..program import Node, Operand
-from .nodes import New, again, again_in, bare, like, number_of, zeros
+from .nodes import New, again, bare, like, number_of, with_shape, zeros
 
 COMMUTATIVE = ("add", "multiply")
 # Ops whose calls a Pattern matches although they have keywords, which the rules check.
@@ -168,10 +168,10 @@ class Rewrite:
         return None
 
     def replacement(self, tree: ast.expr, names: Mapping[str, Any], new: New) -> Any:
-        """Return the operand that an expression of the result describes.
+        """Return the operand that an expression describes: the result of the rule, or a part of it.
 
-        A name that is the whole result is reshaped to the shape of the replaced node.  new : the
-        function that simplifies the nodes of operands; the outermost call is not simplified.
+        If the whole result is a name, its operand gets the shape of the replaced node.
+        new : the function that simplifies the nodes of operands; the outermost call is not simplified.
         tree : the expression.
         names : name -> operand that it matched.
         """
@@ -179,7 +179,7 @@ class Rewrite:
         match tree:
             case ast.Name(name):
                 x = names[name]
-                return again_in(x, likeness.shape, new) if tree is self.result else x
+                return with_shape(x, likeness.shape, new) if tree is self.result else x
             case ast.Constant(0) if tree is self.result:
                 return zeros(likeness)
             case ast.Constant(value):

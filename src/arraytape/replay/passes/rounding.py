@@ -30,7 +30,7 @@ from .simplify import (
 from .softmax import RULES as SOFTMAX
 from .softmax import slope_of_log_total
 from .sums_by_blas import with_dots, with_products
-from .ties import extremes_of, is_look_for_nan, without_nan
+from .ties import extremes_of, is_nan_check, without_nan
 
 
 def rounded(program: Program) -> Program:
@@ -78,8 +78,8 @@ def loosened(program: Program, rules: Rules) -> Program:
 def deciding(program: Program) -> set[Node]:
     """Return the nodes that must keep their bits, because a decision depends on them.
 
-    These are the nodes from which a value that replays check, an integer or boolean, or a discontinuous
-    function is computed.
+    These are the guarded nodes, except for NaN checks, and the operands of discontinuous functions and
+    of calls with integer or boolean results; and all nodes from which they are computed.
     """
     found = {guard.node for guard in program.guards if guard.kind != "no NaN"}
     for node in reversed(program.nodes):
@@ -99,7 +99,7 @@ def is_nan(node: Node) -> bool:
     """Return True for ``x != x`` and ``any(x != x)``, which do not depend on last bits of x."""
     if node.op == "not_equal":
         return node.args[0] is node.args[1]
-    return is_look_for_nan(node)
+    return is_nan_check(node)
 
 
 # --- conditions of rules ---------------------------------------------------------------------------

@@ -58,7 +58,7 @@ def mapped(
     new_of : a function that returns the new node, which may be one that it has returned before.  Its
         argument ``old`` is a node of the given program; ``node`` is the copy of ``old`` on new operands,
         or ``old`` itself if no operand changed.
-    instead : old node -> a node on old operands that replaces the old node before ``new_of`` is called.
+    instead : old node -> a call on nodes of the given program, which takes the place of ``old`` first.
     """
     of: dict[Node, Node] = {}
     nodes: dict[Node, None] = {}
@@ -223,23 +223,23 @@ def mean(node: Node, new: New) -> Node | None:
     return like(node, "divide", np.true_divide, new(whole), node.dtype.type(count))
 
 
-def unspread(node: Node, new: New) -> Node | None:
-    """Replace a broadcast operand by the array before the broadcast.
+def without_broadcast(node: Node, new: New) -> Node | None:
+    """Replace ``y + broadcast_to(x, y.shape)`` by ``y + x``, for each op that ``broadcasts_exactly``.
 
-    The other operand must have the full shape, so that the result keeps its shape.  Return None if no
+    The operand y must have the full shape, so that the result keeps its shape.  Return None if no
     operand is a broadcast.
     new : a function that simplifies the nodes that the rule makes.
     """
     for i in (0, 1):
         x, y = node.args[i], node.args[1 - i]
         if type(y) is Node and y.shape == node.shape and y.strides == node.strides:
-            inner = before_spread(x, new)
+            inner = before_broadcast(x, new)
             if inner is not None:
                 return again(node, *with_operand(node, i, inner))
     return None
 
 
-def before_spread(x: Operand, new: New) -> Node | None:
+def before_broadcast(x: Operand, new: New) -> Node | None:
     """Return the array of which the operand x is a broadcast, or None if x is no broadcast.
 
     If x is a number plus or times a broadcast scalar, return the number plus or times the scalar.
@@ -254,7 +254,7 @@ def before_spread(x: Operand, new: New) -> Node | None:
         return None
     for i in (0, 1):
         number = x.args[1 - i]
-        inner = before_spread(x.args[i], new) if type(number) in (int, float) else None
+        inner = before_broadcast(x.args[i], new) if type(number) in (int, float) else None
         if inner is not None and inner.shape == ():
             product = Node(x.op, x.call, with_operand(x, i, inner), like=inner)
             product.dtype = x.dtype
@@ -302,10 +302,10 @@ def apart(key: Index, other: Index, shape: tuple[int, ...]) -> bool:
 
 
 def read_of_write(node: Node, new: New) -> Node | None:
-    """Replace ``x[key]`` by the value that the last overlapping write put at the same key.
+    """Replace ``x[key]`` by the value that an earlier write has put at this key.
 
-    Without such a value, read from x as it was before the later writes that do not overlap the key.
-    Return None for other nodes.
+    Later writes that do not overlap the key are ignored.  If there is no such value, read from x as it
+    was before these writes.  Return None for other nodes.
     new : a function that simplifies the nodes that the rule makes.
     """
     if not is_basic(node.args[1]):
@@ -374,9 +374,9 @@ def masked(x: np.ndarray[Any, Any], mask: np.ndarray[Any, Any], chosen: bool) ->
 
 
 def is_choice(node: Node, least: int) -> bool:
-    """Return True if a ``where`` returns at least ``least`` floats, and its mask has the same shape.
+    """Return True for a ``where`` on floats that operations on bits compute faster.
 
-    For such a choice, operations on bits are faster than ``where``.
+    Its mask must have the result's shape, and its result ``least`` or more elements.
     """
     mask = node.args[0]
     if node.dtype not in INTEGERS or node.size < least or type(mask) is not Node:
@@ -506,7 +506,7 @@ def rules_by_facts(op: str) -> tuple[Callable[[Node, New], Node | None], ...]:
     """Return the rules for an op without a row in RULES, chosen by its Facts (declared properties)."""
     if facts_of(op).in_order:
         return (nothing_changed,)
-    return (unspread,) if broadcasts_exactly(op) else ()
+    return (without_broadcast,) if broadcasts_exactly(op) else ()
 
 
 def joined(*parts: Rules) -> Rules:
@@ -535,12 +535,12 @@ ALGEBRA = by_op(
     Rewrite("(n := -x) * y", "-(x * y)", lambda node, n: is_negative(n) and same_layout(n, node)),
 )  # fmt: skip
 OTHER: Rules = {
-    "add": (unspread,),
+    "add": (without_broadcast,),
     "getitem": (read_of_write, part_of_zeros),
     "mean": (mean,),
-    "multiply": (unspread,),
+    "multiply": (without_broadcast,),
     "put": (write_over_write,),
-    "subtract": (unspread,),
+    "subtract": (without_broadcast,),
     "tril": (triangle,),
     "triu": (triangle,),
     "where": (where_zero, where_of_two),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..program import Node, Operand
-from .nodes import New, again, again_in, axes_of, bare, kept, like, pairs, same_layout
+from .nodes import New, again, axes_of, bare, kept, like, pairs, same_layout, with_shape
 from .rewriting import Rewrite, parse_pattern
 from .simplify import by_op, is_positive_zero
 from .ties import extremes_of
@@ -35,8 +35,7 @@ SHIFTED_BY_MEAN = [  # y - sum(where(taken, y, 0)) / count
 def total_axes(t: Operand, e: Operand) -> Axes | None:
     """Return the axes over which t is the sum of e, if e is a call of exp; else None.
 
-    t may have been reshaped, if it broadcasts against e like a sum with keepdims=True.  With e / t, this
-    is a softmax.
+    So e / t is a softmax.  t may be a reshape of the sum, with length 1 along the summed axes.
     """
     whole = bare(t)
     if type(t) is not Node or type(e) is not Node or e.op != "exp" or whole.op != "sum":
@@ -46,7 +45,7 @@ def total_axes(t: Operand, e: Operand) -> Axes | None:
     return axes if axes is not None and beside == kept(e.shape, axes) else None
 
 
-def share_axes(s: Operand) -> Axes | None:
+def softmax_axes(s: Operand) -> Axes | None:
     """Return the axes over which s is a softmax ("share": e divided by the sum of e), or None."""
     if type(s) is not Node or s.op != "divide" or type(s.args[1]) is not Node:
         return None
@@ -54,11 +53,11 @@ def share_axes(s: Operand) -> Axes | None:
 
 
 def exp_of(s: Operand, axes: Axes) -> Node | None:
-    """Return e if s is ``e / sum(e)`` over ``axes``, a softmax, or ``c * e`` with one c per row.
+    """Return the call e of exp if s is ``e / sum(e)`` over ``axes``, a softmax, or ``c * e``; else None.
 
-    Return None for another s.
+    The operand c has one number for each row, the elements along ``axes``.
     """
-    if type(s) is Node and share_axes(s) == axes:
+    if type(s) is Node and softmax_axes(s) == axes:
         return s.args[0]  # type: ignore[no-any-return]
     for rows, e in pairs(s, "multiply"):
         if type(rows) is type(e) is Node and e.op == "exp" and rows.shape == kept(e.shape, axes):
@@ -67,9 +66,9 @@ def exp_of(s: Operand, axes: Axes) -> Node | None:
 
 
 def means_of(x: Operand, axes: Axes) -> list[tuple[Any, Node]]:
-    """Return all pairs (a, e) such that x is ``sum(a * e) / sum(e)`` or ``sum(a * s)`` over ``axes``.
+    """Return all pairs (a, e) such that x is the mean of a over each row, weighted by ``e / sum(e)``.
 
-    Here s is ``e / sum(e)``, a softmax.  So x is the mean of a over each row, weighted by s.
+    The mean is ``sum(a * e) / sum(e)`` or ``sum(a * s)`` over ``axes``, where s is ``e / sum(e)``.
     """
     if type(x) is not Node:
         return []
@@ -80,21 +79,21 @@ def means_of(x: Operand, axes: Axes) -> list[tuple[Any, Node]]:
         return []
     if divided:
         return [(y["a"], y["s"]) for y in sums if total_axes(x.args[1], y["s"]) == axes]
-    return [(y["a"], y["s"].args[0]) for y in sums if share_axes(y["s"]) == axes]
+    return [(y["a"], y["s"].args[0]) for y in sums if softmax_axes(y["s"]) == axes]
 
 
 # --- the second derivative of log(sum(exp(z))) --------------------------------------------------------
 def slope_of_log_total(extremes: set[Node], node: Node, new: New) -> Node | None:
     """Replace ``x * g * e - sum(x * e) * (g / t) * e`` by ``(x - sum(x * e) / t) * (g * e)``.
 
-    The first form is the second derivative of log(sum(exp(z))).  g has one number for each row: the
-    cotangent of log(t), divided by t.  A number that is subtracted from a whole row of x cancels, so
-    ``unshifted`` leaves it out.  extremes : the maxima and minima that replays check for NaN.
+    The first form is the second derivative of log(t), where t is sum(exp(z)).  g has one number for each
+    row: the cotangent of log(t), divided by t.  If x is ``y - c`` with one number c for each row, c
+    cancels, and y replaces x.  extremes : the maxima and minima that replays check for NaN.
     """
     if not node.shape:
         return None
     for one, other in permutations(terms_of(node), 2):
-        found = mean_among(one, other)
+        found = match_log_total(one, other)
         if found is None:
             continue
         x, e, g, t, total = found
@@ -103,17 +102,17 @@ def slope_of_log_total(extremes: set[Node], node: Node, new: New) -> Node | None
         y = unshifted(x, extremes)
         if y is not x:
             total = new(again(total, new(like(e, "multiply", np.multiply, y, e))))
-        mean = new(like(t, "divide", np.true_divide, again_in(total, t.shape, new), t))
-        weights = new(like(node, "multiply", np.multiply, again_in(g, t.shape, new), e))
+        mean = new(like(t, "divide", np.true_divide, with_shape(total, t.shape, new), t))
+        weights = new(like(node, "multiply", np.multiply, with_shape(g, t.shape, new), e))
         rest = new(like(node, "subtract", np.subtract, y, mean))
         return like(node, "multiply", np.multiply, rest, weights)
     return None
 
 
-def mean_among(one: Product, other: Product) -> tuple[Node, Node, Node, Node, Node] | None:
+def match_log_total(one: Product, other: Product) -> tuple[Node, Node, Node, Node, Node] | None:
     """Return x, e, g, t and sum(x * e) if the terms are x * g * e and -sum(x * e) * (g / t) * e.
 
-    Return None for other terms.  The rule for a softmax's derivative needs them.
+    Return None for other terms.  The rule ``slope_of_log_total`` replaces such terms.
     one, other : the two terms of a sum.
     """
     (sign, factors), (opposite, rest) = one, other
@@ -126,7 +125,7 @@ def mean_among(one: Product, other: Product) -> tuple[Node, Node, Node, Node, No
         return None
     if type(g) is not Node or type(t) is not Node or not g.size == t.size == quotient.size:
         return None
-    t = again_in(t, shape)
+    t = with_shape(t, shape)
     _, inner = product_of(total.args[0], whole)
     if total_axes(t, e) != axes or not same_factors(factors, [*inner, (g, shape)]):
         return None
@@ -154,8 +153,8 @@ def terms_of(node: Node) -> list[Product]:
 def product_of(x: Operand, shape: Shape, whole: Shape | None = None, depth: int = DEPTH) -> Product:
     """Return the sign and the factors of x, with nested products and negatives taken apart.
 
-    shape : the shape of x within the product, with 1 for broadcast axes.  whole : the shape of the
-    whole product; None if it is ``shape``.  depth : the maximum depth of nested calls.
+    shape : the shape of x, with an axis for each axis of the whole product.  whole : the shape of the
+    whole product, by default ``shape``.  depth : the maximum depth of nested calls.
     """
     whole = shape if whole is None else whole
     if type(x) is not Node or x.shape == ():
@@ -181,11 +180,11 @@ def same_factors(factors: list[Factor], others: list[Factor]) -> bool:
 
 
 def unshifted(x: Node, extremes: set[Node]) -> Node:
-    """Return y if x is ``y - c``, where c is constant in each row; else x.
+    """Return y if x is ``y - c`` with one number c for each row, else x.
 
-    Such a c comes from the derivative of a subtracted maximum: c is the mean of y over the elements of
-    the row at which another array has its maximum or minimum.  extremes : the maxima and minima that
-    replays check for NaN.
+    Only such a c is found that is the mean of y over those elements of the row where another array has
+    its maximum (or minimum).  The derivative of a subtracted maximum has this form.  extremes : the
+    maxima and minima that replays check for NaN.
     """
     for found in (found for pattern in SHIFTED_BY_MEAN for found in pattern.matches(x)):
         y, mean, count = found["y"], found["mean"], bare(found["count"])
@@ -199,9 +198,9 @@ def unshifted(x: Node, extremes: set[Node]) -> Node:
     return x
 
 
-def is_slope_of_share(node: Node, a: Any, t: Any, s: Any, total: Node) -> bool:
-    """Return True if s is a softmax ``e / t`` ("share") over the axes of the sum ``total``."""
-    axes = share_axes(s)
+def is_slope_of_softmax(node: Node, a: Any, t: Any, s: Any, total: Node) -> bool:
+    """Return True if s is a softmax ``e / t`` over the axes of the sum ``total``, as RULES require."""
+    axes = softmax_axes(s)
     if axes is None or s.args[1] is not t or axes != axes_of(total) or type(a) is not Node:
         return False
     return bool(total.shape == t.shape and a.shape == node.shape)
@@ -222,7 +221,7 @@ def is_sum_of_slope(node: Node, a: Any, mean: Any, s: Any) -> bool:
 # In these rules, e is exp(...), t its sum over each row, and s a softmax.
 RULES = by_op(
     Rewrite("a / t - (total := sum((product := a * (s / t))))",
-            "(a - (total := sum((product := a * s)))) / t", is_slope_of_share),
+            "(a - (total := sum((product := a * s)))) / t", is_slope_of_softmax),
     Rewrite("(quotient := x / t) * e", "x * (e := e / t)",
             lambda node, quotient, t, e: quotient.shape == node.shape
             and total_axes(t, e) is not None and e.shape == node.shape),

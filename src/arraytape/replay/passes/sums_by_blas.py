@@ -10,7 +10,7 @@ import numpy as np
 from ..._record.op_facts import state_facts
 from ..._storage import numpy_namespace
 from ..program import CONSTANT, Node, Operand, Program
-from .nodes import again_in, axes_of, like, number_of, packed, same_layout
+from .nodes import axes_of, like, number_of, packed, same_layout, with_shape
 from .simplify import mapped
 from .ufunc_calls import CASTS
 
@@ -44,9 +44,9 @@ def dot(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Any:
 def with_dots(program: Program, exact: Collection[Node] = ()) -> Program:
     """Return the program with dot products in place of full sums of products.
 
-    exact : nodes that must keep their bits.  The sum of ``x + y`` with nonnegative x and y is split
-    into two sums: rounding errors stay small there, because no terms cancel.
-    program : the recorded NumPy calls.
+    The sum of ``x + y`` with nonnegative x and y is split into two sums.  Their rounding errors are
+    small, because no terms cancel.
+    program : the recorded NumPy calls.  exact : nodes that must keep their bits.
     """
     sums = {node for node in program.nodes if node.op == "sum" and is_sum(node)}
     sums = {node for node in sums if node.dtype == np.float64 and node not in exact}
@@ -57,7 +57,7 @@ def with_dots(program: Program, exact: Collection[Node] = ()) -> Program:
     def summed(node: Node, x: Node) -> Node:
         """Return a node like `node` for the sum of x, made of dot products if possible.
 
-        For example, the sum of ``x * y`` is one.
+        For example, the sum of ``y * z`` is a dot product.
         """
         alone = uses[x] <= 1 and not x.keywords
         if alone and x.op == "add" and all(is_positive(y) and same_layout(y, x) for y in x.args):
@@ -94,8 +94,8 @@ def factors_of(x: Node) -> tuple[Node, Node] | None:
 def scale_of(x: Node) -> tuple[float, Node] | None:
     """Return c and y for a product ``c * y`` of a number c >= 1 and a nonnegative y, or None.
 
-    A number c < 1 cannot be moved out of a sum, because the sum without this factor might overflow.  The
-    sum of the product is then ``c * sum(y)``.
+    The sum of the product is then computed as ``c * sum(y)``.  If c were below 1, ``sum(y)`` might
+    overflow where the sum of the product does not.
     """
     if x.op == "multiply" and not x.keywords:
         for given, y in (x.args, x.args[::-1]):
@@ -145,9 +145,9 @@ class Ones(dict[tuple[tuple[int, ...], Any], Node]):
 def product(node: Node, ones: Ones) -> Node | None:
     """Return a product with ones that replaces a sum over all axes, the first axes or the last axes.
 
-    Return None for other sums, or if BLAS would not be faster.  Also return None for float32 unless the
-    axes are the first ones: NumPy adds rows one by one, and BLAS has smaller rounding errors.  Over
-    other axes NumPy's pairwise sums have the smaller ones.
+    Return None for other sums, or if BLAS would not be faster.  Also return None for a float32 sum over
+    other axes than the first ones, where NumPy's pairwise sums have smaller rounding errors than BLAS.
+    Over the first axes, NumPy adds rows one by one, and BLAS has the smaller errors.
     ones : (shape, dtype) -> constant node of ones.
     """
     x, axes = node.args[0], axes_of(node)
@@ -159,7 +159,7 @@ def product(node: Node, ones: Ones) -> Node | None:
     if len(axes) == rank:
         if node.shape or not is_packed or count > FEW or single:
             return None
-        return like(node, DOT, dot, again_in(x, (count,)), ones[(count,), x.dtype])
+        return like(node, DOT, dot, with_shape(x, (count,)), ones[(count,), x.dtype])
     first = axes == tuple(range(len(axes)))
     if single and not first:
         return None
@@ -172,8 +172,8 @@ def product(node: Node, ones: Ones) -> Node | None:
     column: tuple[int, ...] = (count,)
     if rank == len(node.shape) == 2:  # keepdims=True
         row, column = ((1, node.size), (1, count)) if first else ((node.size, 1), (count, 1))
-    x = again_in(x, shape[::-1] if first else shape)
+    x = with_shape(x, shape[::-1] if first else shape)
     pair = (ones[column, x.dtype], x) if first else (x, ones[column, x.dtype])
     whole = like(node, "matmul", np.matmul, *pair)
     whole.shape, whole.strides = row, packed(row, width)
-    return again_in(whole, node.shape)
+    return with_shape(whole, node.shape)

@@ -16,23 +16,23 @@ HAS_NAN = parse_pattern("any(x != x)")
 
 def without_nan(program: Program) -> set[Node]:
     """Return the nodes x that have no NaN, because a replay checks that ``any(x != x)`` is False."""
-    looked = {
+    checks = {
         guard.node for guard in program.guards if (guard.kind, guard.expected) == ("value", FALSE)
     }
-    return {node.args[0].args[0] for node in looked if is_look_for_nan(node)}
+    return {node.args[0].args[0] for node in checks if is_nan_check(node)}
 
 
-def is_look_for_nan(node: Node) -> bool:
+def is_nan_check(node: Node) -> bool:
     """Return True if a node is ``any(x != x)``, the NaN check of x."""
     return any(HAS_NAN.matches(node))
 
 
 def extremes_of(node: Operand, without_nan: set[Node]) -> Node | None:
-    """Return the mask ``x == max(x)`` if a node counts its true elements ("ties"), or None.
+    """Return the mask ``x == max(x)`` if a node counts its true elements ("ties") in each row, or None.
 
     The count is the sum of the mask along the axes of the maximum.  A minimum is accepted, too.
-    without_nan : nodes without NaN. The maximum must be one of these: a maximum that is NaN equals no
-        element of its row.
+    without_nan : the nodes that surely have no NaN.  The maximum must be one of them, because NaN would
+        equal no element of its row, so that the count would be 0.
     """
     if (
         type(node) is not Node

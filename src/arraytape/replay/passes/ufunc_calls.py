@@ -73,9 +73,6 @@ ROUNDED_IN_PLACE = frozenset(("multiply", "square"))
 
 
 def may_overwrite_operands(node: Node) -> bool:
-    """Return True if a ufunc call may write its result over its operand.
-
-    The call must take no longer so, and return the same bits.
-    """
+    """Return True if a ufunc call may write its result over its operand, as fast and with equal bits."""
     rounded = node.dtype.kind == "c" and node.size == 1 and node.op in ROUNDED_IN_PLACE
     return node.op not in SLOW_IN_PLACE and not rounded

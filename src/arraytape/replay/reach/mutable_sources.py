@@ -22,9 +22,9 @@ import numpy as np
 def state_reader(value: Any) -> Callable[[], Any] | None:
     """Return a function that returns the present state of ``value``, a random generator or iterator.
 
-    value : any object.  Return None unless it is one of these ("sources").  The state of an iterator
-        written in C cannot be read: return ``object``, whose results always differ.  An iterator of a
-        Python class returns None, because its attributes are compared, and so does a file.
+    If the state cannot be read, as that of an iterator written in C, return ``object``, whose results
+    always differ.  Return None for other objects, and for those whose attributes are compared anyway:
+    iterators of a Python class, and files.
     """
     if isinstance(value, random.Random):
         return object if isinstance(value, random.SystemRandom) else value.getstate

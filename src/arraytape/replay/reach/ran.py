@@ -100,8 +100,8 @@ class CalledFunctions:
         """Register the function that starts in ``frame``, and the function's arguments.
 
         Ignore callbacks of the garbage collector, and functions of libraries that run for arraytape.
-        Return True if this is a library's function that a user's function called.  The caller then
-        passes the function's result to the method ``returned``.
+        Return True if a user's function has called a function of a library.  The caller of ``note`` then
+        passes the result of that function to the method ``returned``.
         """
         code, above = frame.f_code, frame.f_back
         returns = False
@@ -138,8 +138,8 @@ class CalledFunctions:
     def runs_for_arraytape(self, frame: FrameType) -> bool:
         """Return True if a library's function runs for arraytape or an import, not for users' code.
 
-        The nearest caller that is no library's function decides.  Such a function reads no state that a
-        replay must compare.
+        The nearest caller outside of libraries decides.  A replay need not compare the state that such a
+        function reads.
         """
         above: FrameType | None = frame
         while above is not None:

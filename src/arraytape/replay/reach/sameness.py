@@ -51,7 +51,7 @@ def same_data(a: Any, b: Any) -> bool:
 def same_value(a: RawArray, b: RawArray) -> bool:
     """Return True if two values of any type are identical or equal; ndarrays are compared by bits.
 
-    Replays compare values with those of the recorded call so.
+    Replays use it to compare values with those of the recorded call.
     """
     if a is b:
         return True

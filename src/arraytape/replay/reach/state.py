@@ -109,7 +109,7 @@ class State:
             "MISSING": MISSING, "same": same_plain, "changed": changed, "same_data": same_data,
             "f": function, "same_items": same_items, "ndarray": np.ndarray, "buffer_of": buffer_of,
             "modules": sys.modules, "content_of": content_of, "referents": referents,
-            "abc_token": abc.get_cache_token, "value_of": value_of, "look": source_state,
+            "abc_token": abc.get_cache_token, "value_of": value_of, "source_state": source_state,
         }  # fmt: skip
         self.paths: list[str] = []
         self.arrays: list[str] = []  # the variables of ``read`` that hold Arrays
@@ -179,9 +179,9 @@ class State:
                 self.add(f"modules[{name!r}]", name, module, 0)
 
     def globals_of(self, known: Any) -> str:
-        """Return an expression that reads ``known``, the globals of code without a function object.
+        """Return an expression that reads ``known``, the globals of code whose function was not found.
 
-        Generated code uses it, to compare these globals before each replay.
+        Generated code uses it to compare these globals before each replay.
         """
         module = known.get("__name__")
         if getattr(sys.modules.get(module), "__dict__", None) is known:
@@ -189,7 +189,7 @@ class State:
         return self.name_of_globals(self.add_global(known), known)
 
     def add_setting(self, expression: str, path: str, value: Any, depth: int) -> None:
-        """Make replays compare a global of a library, which users may set, and its attributes.
+        """Make replays compare a global of a library that may hold a setting, or the value's attributes.
 
         Only plain values, and containers of plain values, are compared.
         depth : the number of levels of objects whose attributes are compared.
@@ -211,9 +211,9 @@ class State:
     def walk(self) -> None:
         """Make replays compare all state that the function can reach, until nothing new is found.
 
-        The search is breadth first.  An attribute of a class is compared only if some code names it.  A
-        new function may name more attributes, so all classes are processed again.  Rules of ops are
-        compared last, one by one.
+        The search is breadth first.  Of a class, those attributes are compared whose names occur in code
+        found so far.  A new function may name more attributes, so all classes are processed again.  The
+        rules of users' ops are compared last, one by one.
         """
         known = -1
         while not self.why_uncomparable and known != self.count:
@@ -246,7 +246,7 @@ class State:
                 f"the state read by {name}",
             )
         for name, path, value in self.sources if self.attributes & STATES else ():
-            self.demand(f"look({name}) == {self.add_global(source_state(value))}", path)
+            self.demand(f"source_state({name}) == {self.add_global(source_state(value))}", path)
         self.sources.clear()
         for known, names in self.absent.items():
             self.demand(
@@ -324,12 +324,11 @@ class State:
             self.compare_object(name, path, value, depth)
 
     def register_object(self, name: str, path: str, value: Any, in_library: bool) -> None:
-        """Store an object in ``seen``, and note if it prevents a comparison of the state.
+        """Store an object in ``seen``; raise Apart for a recorder (a tape or accumulator).
 
-        Raise Apart for a recorder (a tape or accumulator); set ``why_uncomparable`` for a lock.  A
-        random generator or iterator is also added to ``mutable_sources``, which checks it after the
-        call.
-        in_library : whether the object belongs to a library's object, whose locks are allowed.
+        If the object is a lock, set ``why_uncomparable``, unless it belongs to a library's object
+        (``in_library``).  Also add a random generator or iterator to ``mutable_sources``, which checks
+        it after the call.
         """
         if isinstance(value, BaseRecorder):
             raise Apart(f"it can use {path}, a {type(value).__name__} that was made outside of it")
@@ -386,8 +385,8 @@ class State:
     def compare_by_parts(self, name: str, path: str, value: Any, depth: int) -> None:
         """Make replays compare an object by its attributes and contents.
 
-        A class or module is only registered: which of its attributes are compared depends on the names
-        in all code that is found.  So classes come last.
+        A class or module is only registered.  Replays compare the attributes whose names occur in code,
+        and these names are known when all code has been found.
         """
         if isinstance(value, type):
             self.add_class(name, value)
@@ -419,8 +418,8 @@ class State:
     def add_class(self, name: str, cls: type) -> None:
         """Register a class in ``user_classes`` or, if it is a library's, in ``library_classes``.
 
-        Replays then compare a user's class with the attributes that code names.  For a library's class,
-        they compare those that users' code names.
+        Replays then compare those of its attributes whose names occur in code: in any code for a user's
+        class, in users' code for a library's class.
         """
         if not is_installed_class(cls):
             self.user_classes.setdefault(id(cls), (name, cls))
@@ -428,7 +427,7 @@ class State:
             self.library_classes.setdefault(id(cls), (name, cls))
 
     def parts_of_object(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Make replays compare an object's attributes and other state, and later its class."""
+        """Make replays compare an object's attributes and contents; register its class for later."""
         if is_installed_class(type(value)) and not isinstance(value, HAVE_LOCKS):
             self.libraries.add(name)
         if isinstance(value, BaseException):
@@ -654,14 +653,13 @@ class State:
     def add_unnamed(self, expression: str, path: str, value: Any) -> bool:
         """Make replays compare a value that code may read by a name that it computes.
 
-        Functions, classes of libraries, modules and iterators are compared by identity.  Users'
-        functions are also compared by attributes, defaults and closure, but not by the globals that they
-        name, because these functions did not run.  Return True for other values, which are compared with
-        all their contents.
+        Functions, classes of libraries, modules and iterators are compared by identity.  For users'
+        functions, this includes attributes, defaults and closure, but not the globals that they name,
+        because they did not run.  Return True for other values, which are compared with all contents.
         """
         own = isinstance(value, type) and not is_installed_class(value)
-        look = None if own or type(value) in PLAIN else state_reader(value)
-        if not own and (isinstance(value, IDENTITY_TYPES) or look is object):
+        reader = None if own or type(value) in PLAIN else state_reader(value)
+        if not own and (isinstance(value, IDENTITY_TYPES) or reader is object):
             self.demand_identity(expression, value, path)
             if type(value) is types.FunctionType and not is_installed(value.__code__.co_filename):
                 depth = DEPTH // 2
@@ -673,9 +671,9 @@ class State:
         return True
 
     def name_of_globals(self, name: str, known: Any) -> str:
-        """Return an expression that reads the globals ``known``: one for all calls with these globals.
+        """Return an expression that reads the globals ``known``; equal globals get the same expression.
 
-        name : an expression that reads them, which is returned if no other one is known yet.
+        name : an expression that reads them, which is returned in the first such call.
         """
         return self.seen.setdefault(("globals", id(known)), (name, known))[0]
 
@@ -730,8 +728,8 @@ class State:
     def is_named(self, label: str, value: Any, implicit: bool) -> bool:
         """Return True if an attribute must be compared with all its contents.
 
-        That is so if code names the attribute, if Python reads it implicitly (a dunder method of a
-        class, with implicit=True), or if it is a function that ran.
+        That is so if code names it, if it is a function that ran, or if ``implicit`` and it has a name
+        such as __len__: Python reads such attributes of classes although no code names them.
         label, value : the name and the value of the attribute.
         """
         if label in self.attributes or (implicit and label.startswith("__")):
@@ -823,18 +821,15 @@ STATE_TEXT = "<arraytape replay state>"  # the file name of ``read`` in tracebac
 # --- the generated code -----------------------------------------------------------------------------
 @functools.lru_cache(maxsize=64)
 def code_of(text: str) -> types.CodeType:
-    """Compile the text of ``read``, the function by which replays compare state.
+    """Compile the text of ``read``, the function by which replays compare state; cache the result.
 
-    The result is cached, because the texts of consecutive calls are mostly equal.
+    Consecutive traced calls mostly have equal texts.
     """
     return compile(text, STATE_TEXT, "exec")
 
 
 def function_of(text: str, scope: dict[str, Any]) -> Callable[..., Any]:
-    """Return the function ``read`` that the source ``text`` defines, with ``scope`` as its globals.
-
-    text : the source.
-    """
+    """Return the function ``read`` that the source ``text`` defines, with ``scope`` as its globals."""
     read: Callable[..., Any] = defined_function(code_of(text), STATE_TEXT, "read", scope)
     del scope["read"]
     return read
@@ -843,8 +838,8 @@ def function_of(text: str, scope: dict[str, Any]) -> Callable[..., Any]:
 def quick_text(lines: list[Any], arrays: list[str]) -> str:
     """Return the source of ``read``, which compares state, with all conditions joined by ``and``.
 
-    One condition compiles twice as fast as many statements.  An assignment becomes ``:=`` within the
-    condition after it.  If a condition is false, ``read`` calls ``slowly`` to find out which.
+    One condition compiles twice as fast as many statements, so that an assignment is written as ``:=``
+    in the next condition.  If the condition is false, ``slowly`` is called to find out which part is.
     lines : strings "name = expression", and pairs (condition, path).
     arrays : the names of the variables that hold Arrays, which ``read`` returns.
     """
@@ -885,7 +880,7 @@ def read_tables_once(parts: list[str]) -> list[str]:
         certain = part.find(" or ") % (len(part) + 1)
 
         def first_read(match: re.Match[str], certain: int = certain) -> str:
-            """Return the text for a read of a table: its name, which the first read assigns."""
+            """Return the text for a read of a table: ``(t0 := table)`` the first time, then ``t0``."""
             table = match[0]
             name = names.get(table, "")
             if name and table not in known and match.start() < certain:
@@ -909,7 +904,7 @@ def inline_assignment(name: str, assignment: str, condition: str) -> str:
 def read_slowly(lines: list[Any], arrays: list[str], values: Any, scope: dict[str, Any]) -> Any:
     """Compare state line by line; raise Changed with the path of the first value that differs.
 
-    The generated function ``read`` calls it after its one joint condition was false.
+    ``read``, which joins all comparisons by ``and``, calls this function if one of them fails.
     lines : strings "name = expression", and pairs (condition, path).
     arrays : the names of the variables that hold Arrays, which are returned.
     values : the arguments of the call.

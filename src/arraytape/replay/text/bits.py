@@ -52,8 +52,8 @@ class Bits:
         node : the MASKED node, the choice.
         mask : the name of the mask.
         chosen : whether the bits are set where the mask is true, rather than false.
-        small : the name of a view of the mask as int8, if nothing reads the mask later.  Then the int8
-            values are negated in place before they are widened, since they have fewer bytes.
+        small : the name of an int8 view of the mask, or "" if the mask is read later.  Its bits are
+            set in place, which is fast, before they are widened to the size of floats.
         """
         key = node.args[1], node.dtype
         if self.whole and key[0].op == CONSTANT and node.size <= MOST:

@@ -113,10 +113,10 @@ def memory_of(program: Program) -> dict[Node, frozenset[Node]]:
 
 
 def last_reads(program: Program, memory: Mapping[Node, frozenset[Node]]) -> dict[Node, int]:
-    """Return for each node the number of the last call that reads its memory.
+    """Return for each node the number of the last call that reads its memory, which is free afterwards.
 
-    memory : node -> the nodes whose memory it may share.  If the memory may be referenced after the
-        program has ended, the number is ``len(program.nodes)``.
+    If the memory may be referenced after the program has ended, the number is ``len(program.nodes)``.
+    memory : node -> the nodes whose memory it may share.
     """
     last: dict[Node, int] = {}
     for place, node in enumerate(program.nodes):
@@ -146,8 +146,8 @@ def leaving(
 ) -> set[Node]:
     """Return the nodes whose memory may be referenced after the program has ended.
 
-    Such memory cannot be kept for the next call.  The nodes include operands whose memory an output may
-    take over.
+    Such memory cannot be kept for the next call.  An operand of an output is among the nodes if the
+    output may be written over the operand.
     memory : node -> the nodes whose memory it may share.
     last : node -> the number of the last call that reads its memory.
     """

@@ -63,7 +63,7 @@ class Loop:
             if not is_sum(node) and node in self.items and self.items[node] not in source.written:
                 self.result_memory(i, node)
         for i, node in enumerate(blocks.members):
-            self.member(i, node)
+            self.write_member(i, node)
         self.write_loop()
         for name in self.taken:
             source.kept.give_memory(name)
@@ -110,9 +110,9 @@ class Loop:
     def added_memory(self, node: Node) -> None:
         """Choose memory for an ADDED node: an array of zeros to whose row slices results are added.
 
-        The slices may overlap.  They are in descending order of their first rows.  The result for the
-        first slice is written instead of added.  The other results are added at the end of each step of
-        the loop, because their rows have been written by then.
+        The slices may overlap, and are in descending order of their first rows.  In each step, the loop
+        writes the first result to its slice.  At the end of the step, it adds the other results to rows
+        that are written by then.
         """
         shape, parts = node.args
         source, name = self.source, self.new(node)
@@ -208,10 +208,10 @@ class Loop:
             self.lines.append(f"{name}_ = {name}[:j - i]")
         return f"{name}_"
 
-    def member(self, i: int, node: Node) -> None:
-        """Write the lines that compute a block (some rows) of the loop's i-th call ``node``.
+    def write_member(self, i: int, node: Node) -> None:
+        """Write the lines that compute a block (some rows) of ``node``, the i-th call of the loop.
 
-        Only memory of operands that no later call of the loop reads is released.
+        Afterwards release the memory of operands that no later call of the loop reads.
         """
         args = [self.operand_text(x, node) for x in node.args]
         if is_sum(node):
@@ -244,7 +244,7 @@ class Loop:
         name = self.names[node]
         self.source.lines.append(f"n{i} = []")
         self.lines.append(f"q = {name}.ravel(); n{i}.append(q.dot(q))")
-        self.source.looks[item] = f"array(n{i})"
+        self.source.squares[item] = f"array(n{i})"
 
     def loop_call(self, node: Node, args: list[str], into: str) -> None:
         """Write the call of `node`, one of the calls in the loop, on the blocks ``args``.

@@ -19,7 +19,7 @@ import numpy as np
 from ..._record.op_facts import facts_of
 from ..._util.array_types import Index
 from ..passes.block_by_block import BLOCK, BLOCKED
-from ..passes.nan_checks import LOOKED_AT, Look
+from ..passes.nan_checks import SKIPPABLE_CHECK, SkippableCheck
 from ..passes.nodes import packed, same_layout
 from ..passes.simplify import INTEGERS, MASKED, is_basic
 from ..passes.sums_by_blas import DOT
@@ -80,7 +80,7 @@ class Source:
         self.lines: list[str] = []
         # Result of a loop -> expression of the sums of squares of its blocks, for the NaN check: a NaN
         # in the result makes one of the sums NaN.
-        self.looks: dict[Node, str] = {}
+        self.squares: dict[Node, str] = {}
         self.kept = Memory()
         self.new_number = count().__next__
         self.views: dict[str, str] = {}  # expression -> name, for views of memory that is not kept
@@ -138,17 +138,17 @@ class Source:
             if node.op == CONSTANT:
                 self.constant(node)
         for place, node in enumerate(self.program.nodes):
-            looks = guards.get(node, [])
-            if node.op == LOOKED_AT:
-                self.look(node, looks)
-                looks = []
+            checks = guards.get(node, [])
+            if node.op == SKIPPABLE_CHECK:
+                self.skippable_check(node, checks)
+                checks = []
             elif node.op not in (INPUT, CONSTANT):
                 self.call(place, node)
-            for i in looks:
+            for i in checks:
                 self.guard(i, self.program.guards[i])
             self.drop(place)
         taken: set[Node] = set()
-        outputs = [self.given(node, taken) for node in self.program.outputs]
+        outputs = [self.output_text(node, taken) for node in self.program.outputs]
         writes = [self.to_write(node) for node in self.program.writes]
         result = f"({''.join(f'{x}, ' for x in outputs)}), ({''.join(f'{x}, ' for x in writes)})"
         if self.kept.names:
@@ -166,10 +166,10 @@ class Source:
             self.scalars.add(node)
         self.names[node] = self.named(name, value)
 
-    def is_constant(self, node: Node) -> bool:
-        """Return True if all operands of a view are constants; if so, compute the view now and name it.
+    def compute_constant(self, node: Node) -> bool:
+        """Compute a view of constants now and name it; return False if an operand is no constant.
 
-        The generated function then does not compute it in each run.
+        The generated function then need not compute the view in each run.
         """
         inputs = operands(node)
         if node.shape is None or not inputs or not all(x in self.values for x in inputs):
@@ -213,10 +213,10 @@ class Source:
             return "..."
         return self.named(f"k{len(self.scope)}", value)
 
-    def given(self, node: Node, taken: set[Node]) -> str:
+    def output_text(self, node: Node, taken: set[Node]) -> str:
         """Return the text of an output: a copy if it shares memory with an input, constant or output.
 
-        taken : the nodes whose memory earlier outputs use; add those whose memory this output uses.
+        taken : the nodes whose memory earlier outputs use.  Those of this output are added.
         """
         name = self.names[node]
         if node in self.scalars:
@@ -247,11 +247,11 @@ class Source:
 
     # --- lines of calls ---------------------------------------------------------------------------
     def call(self, place: int, node: Node) -> None:
-        """Write a recorded call: by the method for its op in STATEMENTS, as a ufunc or an assignment.
+        """Write a recorded call, by the method in STATEMENTS for its op if there is one.
 
         place : the number of the node in the program.
         """
-        if node in self.names or (node.view and self.is_constant(node)):
+        if node in self.names or (node.view and self.compute_constant(node)):
             return  # a loop has computed it, or it is a view of a constant
         statement = STATEMENTS.get(node.op)
         if statement is not None and statement(self, place, node):
@@ -309,7 +309,7 @@ class Source:
         return True
 
     def reshape(self, place: int, node: Node) -> bool:
-        """Write a reshape that copies into kept memory; return False for views and for other results."""
+        """Write a reshape that copies into kept memory; return False if it is a view or not kept."""
         x = node.args[0]
         if node.view or type(x) is not Node or not x.shape or self.room(node) is None:
             return False
@@ -370,7 +370,7 @@ class Source:
         self.lines.append(f"{name} = {value}")
 
     def ufunc(self, place: int, node: Node, ufunc: np.ufunc) -> None:
-        """Write a ufunc call whose output is, if possible, an operand that no later call reads.
+        """Write a ufunc call; its result overwrites an operand that no later call reads, if possible.
 
         place : the number of the node in the program.
         """
@@ -381,7 +381,7 @@ class Source:
             return
         args = ", ".join([self.operand(x, node) for x in node.args])
         function = self.named(node.op.replace(".", "_"), ufunc)
-        if node.shape and self.straight(place, node, function, args):
+        if node.shape and self.compute_into_slice(place, node, function, args):
             return
         apart = node.shape == () or node.op == "matmul" or not may_overwrite_operands(node)
         into = None if apart else self.free_operand(place, node)
@@ -468,9 +468,9 @@ class Source:
         self.taken_over.add(x)
 
     def part(self, node: Node) -> str:
-        """Return the text of a "getitem" node, or of an "item" node, which is one result of several.
+        """Return the text of a node that reads a part of a value: ``x[key]`` ("getitem"), or an "item".
 
-        Such a node reads a part of a value.
+        An "item" is one of several results of a call.
         """
         whole = self.text_of(node.args[0], True)
         if node.op == "item":
@@ -525,9 +525,9 @@ class Source:
         return self.kept.take_memory(node.shape, self.dtype(integer), size)
 
     def by_bits(self, x: str, bits: str, other: str | bool, into: str) -> list[str]:
-        """Return the lines that write x or other into ``into``, as the bits choose.
+        """Return the lines that write x (where ``bits`` are set) or other (elsewhere) into ``into``.
 
-        All names are of integer arrays.  Set bits choose x, unless ``into`` is other's own memory: then
+        All names are of integer arrays.  If ``into`` is other's own memory, it is the other way round:
         set bits choose other.
         other : a name, or a bool for the choice between x and 0.
         """
@@ -591,11 +591,11 @@ class Source:
         overlap = type(value) is Node and bool(self.memory[value] & self.memory[x])
         return not overlap or is_basic(key)
 
-    def straight(self, place: int, node: Node, function: str, args: str) -> bool:
-        """Write a ufunc call that computes directly into the slice that a later "put" node overwrites.
+    def compute_into_slice(self, place: int, node: Node, function: str, args: str) -> bool:
+        """Write a ufunc call that computes right into ``x[key]``, where a later write puts its result.
 
-        A "put" node is a write ``x[key] = value``.  So the result need not be copied there.  Return
-        False, and write nothing, if other nodes read the result, or if its bits would differ.
+        The write is a "put" node.  Return False, and write nothing, if other nodes read the result, or
+        if its bits would differ.
         function, args : texts: the function's name and its operands.
         """
         put = self.put_of(node)
@@ -685,17 +685,17 @@ class Source:
             self.views = {text: name for text, name in self.views.items() if name not in names}
             self.lines.append(f"del {', '.join(sorted(names))}")
 
-    def look(self, node: Node, guards: list[int]) -> None:
-        """Write a LOOKED_AT node: a NaN check, skipped if all sums of squares are below a limit.
+    def skippable_check(self, node: Node, guards: list[int]) -> None:
+        """Write a node SKIPPABLE_CHECK: a NaN check, skipped if all sums of squares are below a limit.
 
-        guards : the number of the guard (check of a value) that fails if a value has a NaN, in a list.
+        guards : a list of one number, that of the guard that fails if a value has a NaN.
         """
-        look: Look = node.call  # type: ignore[assignment]
-        number = len(look.given)
+        check: SkippableCheck = node.call  # type: ignore[assignment]
+        number = len(check.given)
         given, sums = ([self.text_of(x, True) for x in node.args[:number]],
                        [self.names[x] for x in node.args[number:]])  # fmt: skip
-        most = " and ".join([f"{one} < {look.most!r}" for one in sums]) or "False"
-        has_nan = self.named("has_nan", look.has_nan)
+        most = " and ".join([f"{one} < {check.most!r}" for one in sums]) or "False"
+        has_nan = self.named("has_nan", check.has_nan)
         self.lines += [
             f"if not ({most}):",
             f"    if {has_nan}({', '.join(given)}): failed(guards[{guards[0]}])",
@@ -707,16 +707,16 @@ class Source:
         if guard.kind == "no NaN":
             if guard.node not in self.scalars and guard.node.shape:
                 flat = name if len(guard.node.shape) == 1 else f"{name}.ravel('K')"
-                self.lines.append(f"q = {self.looks.get(guard.node, flat)}; q = q.dot(q)")
+                self.lines.append(f"q = {self.squares.get(guard.node, flat)}; q = q.dot(q)")
                 name = "q"
-            look = f"{name} != {name}"  # true only for NaN
+            failure = f"{name} != {name}"  # true only for NaN
         elif guard.kind == "shape":
-            look = f"{name}.shape != {guard.expected!r}"
+            failure = f"{name}.shape != {guard.expected!r}"
         elif guard.node in self.scalars and guard.node.dtype.kind == "b":
-            look = f"not {name}" if any(guard.expected) else name
+            failure = f"not {name}" if any(guard.expected) else name
         else:
-            look = f"{name}.tobytes() != {self.named(f'k{len(self.scope)}', guard.expected)}"
-        self.lines.append(f"if {look}: failed(guards[{i}])")
+            failure = f"{name}.tobytes() != {self.named(f'k{len(self.scope)}', guard.expected)}"
+        self.lines.append(f"if {failure}: failed(guards[{i}])")
 
 
 # Op -> the method that writes its nodes.  If the method returns False, ``call`` writes the node.

@@ -64,7 +64,7 @@ class ExportedCopies:
     def apply_numpy_writes(self) -> None:
         """Write the changes that NumPy code made to copies back to the Arrays; forget unused copies.
 
-        In eager code, both share memory.
+        In eager code, an Array and its copy share memory.
         """
         for exported in [*self.copies]:
             if not same_data(exported.copy, untraced(exported.synced)):
@@ -78,7 +78,7 @@ class ExportedCopies:
     def update_copies(self) -> None:
         """Write the new values of Arrays to their copies, so that NumPy code sees them.
 
-        In eager code, both share memory.
+        In eager code, an Array and its copy share memory.
         """
         for exported in self.copies:
             now = current(exported.x)[1]
@@ -89,10 +89,7 @@ class ExportedCopies:
                 exported.synced = now
 
     def end_exports(self) -> None:
-        """Make each copy that NumPy code still uses the memory of its Array, as in eager code.
-
-        From then on, the Array and NumPy code share this memory.
-        """
+        """Let Arrays share memory with the copies that NumPy code still uses, as in eager code."""
         for exported in self.copies:
             if not exported.is_in_use:
                 continue

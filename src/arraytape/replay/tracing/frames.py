@@ -54,8 +54,8 @@ class TraceFunction:
     def suspendable(self) -> Any:
         """Return the trace function if no other tool has one; else None.
 
-        It is suspended during NumPy calls, because it slows down each Python call.  A debugger's trace
-        function must not miss them.
+        The caller suspends it during NumPy calls, because it slows down each Python call.  The trace
+        function of a debugger must not be suspended.
         """
         return self.function if self.before is None else None
 
@@ -78,8 +78,9 @@ class TraceFunction:
         return ours
 
     def called(self, frame: FrameType, event: Any, argument: Any) -> Any:
-        """Handle the event "call": return the local trace function of the frame.
+        """Handle the event "call" of ``sys.settrace``: pass the frame to ``see``.
 
+        Return the trace function for the events within the frame, or None.
         frame, event, argument : what Python passes to a trace function.
         """
         seen = is_reported_file(frame.f_code.co_filename) and self.see(frame)
@@ -197,10 +198,9 @@ class CallReporter:
 
     @property
     def suspendable(self) -> Any:
-        """Return the trace function, which may be suspended while NumPy runs, or None.
+        """Return the trace function if it may be suspended while NumPy runs, to save time; else None.
 
-        It slows down each Python call.  The result is None if ``sys.monitoring`` is used, or if another
-        tool has a trace function.
+        The result is None if ``sys.monitoring`` is used, or if another tool has a trace function.
         """
         return self.function.suspendable if self.function.on else None
 

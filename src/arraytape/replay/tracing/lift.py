@@ -117,9 +117,8 @@ class Lifter:
     def rejoin_views(self, root: Array, views: list[Array]) -> None:
         """Make the arguments ``views`` views of ``root`` again, because the function uses the root, too.
 
-        Each argument got a stand-in for its data that records NumPy calls, as if they shared no memory.
-        Values that the function has written to the views since then are written to the root.  The call
-        is not replayed.
+        Until then, each argument had a stand-in of its own for its data.  Values that the function has
+        written to the views are written to the root.  The call is not replayed.
         """
         self.spoil("an argument is a view of an Array that it uses")
         for x in views:
@@ -148,9 +147,9 @@ class Lifter:
     def restore_data(self) -> dict[int, tuple[Node, Any, int]]:
         """Give each used Array its own data back, and return the values that the function wrote to them.
 
-        The result is a dict from an Array's index in ``handles`` to (node, value, value id).  The node,
-        a recorded call, computes the value.  The id is the one that a tape follows, or 0.  If an
-        interrupt stops the method, a second call restores the remaining Arrays.
+        The result is a dict from an Array's index in ``handles`` to (node, value, value id): the node
+        computes the value, and the id is the one that a tape follows, or 0.  If an interrupt stops the
+        method, a second call restores the remaining Arrays.
         """
         for place, (x, data, state, value_id, traced, _) in enumerate(self.lifted.values()):
             if place in self.restored:
@@ -274,9 +273,8 @@ class LiftingMode(Mode):
 
 
 def write_value(x: Array, value: RawArray, value_id: int = 0) -> None:
-    """Write ``value`` to the Array x, at the end of a call that has written to x.
+    """Write ``value`` to the Array x, at the end of a traced or replayed call that writes to x.
 
-    Calls whose NumPy calls are recorded, and replays, make their writes so.
     value_id : the id that a tape around the call follows for the value, or 0.
     """
     new = wrap(value, value_id, KEPT)

@@ -89,7 +89,7 @@ class Trace:
 
     # --- inputs and constants ---------------------------------------------------------------------
     def traced(self, node: Node, value: RawArray) -> Traced:
-        """Return ``value``, which ``node`` computes, as traced data, whose NumPy calls are recorded."""
+        """Return traced data, which records NumPy calls, for ``value``, which ``node`` computes."""
         kind = TRACED_TYPES[type(value)]
         found = kind(self, node, value)
         if kind is not Traced:
@@ -157,9 +157,9 @@ class Trace:
     def memory(self, data: np.ndarray[Any, Any]) -> Node:
         """Return a constant of the program for an ndarray that no recorded call has made.
 
-        If code may write to the ndarray, each replay checks that it still equals a copy.  The node holds
-        this copy if it has the strides of ``data``.  A copy of a broadcast, or of a slice with gaps, has
-        other strides.  Data of a device is not compared, because the host would have to wait for it.
+        If code may write to the ndarray, each replay compares it with a copy that is made now.  The
+        constant holds the copy, or the ndarray itself if the copy has other strides, as a copy of a
+        broadcast has.  A call that reads new data on a device is not replayed.
         """
         if type(data) is not np.ndarray:
             if id(data) not in self.constants:
@@ -196,9 +196,9 @@ class Trace:
     def guard(self, kind: str, node: Node, expected: bytes | tuple[int, ...] | None) -> None:
         """Add a condition on the value of ``node``, which each replay checks.
 
-        kind : "value", "shape" or "no NaN".  Messages name the user's line that runs now.  On a device,
-            only "no NaN" is checked: for other conditions, each replay would have to wait for the
-            device.
+        Messages on it name the user's line that runs now.  On a device, a condition other than "no NaN"
+        spoils the trace, because each replay would have to wait for the device.
+        kind : "value", "shape" or "no NaN".
         """
         if node.device and kind != "no NaN":
             self.spoil(f"{exit_line()} depends on values on {node.device}. Keep them Arrays")
@@ -259,8 +259,8 @@ class Trace:
     def guard_shape(self, op: str, node: Node) -> None:
         """Add a guard (a condition that replays check) on a shape that depends on values.
 
-        An example is the shape of ``x[mask]``.  Add none on a device for calls outside arraytape.  They
-        wait for the device, so that no graph is captured and the guard is not needed.
+        An example is the shape of ``x[mask]``.  A call outside arraytape on a device needs no guard: it
+        waits for the device, so that no graph, which has fixed shapes, is captured.
         """
         if not (node.device and op.startswith(FOREIGN)):
             self.guard("shape", node, node.shape)
@@ -319,9 +319,8 @@ class Trace:
     def add_item(self, whole: Node, i: int, value: Any) -> Any:
         """Add a node "item" for ``value``, result i of the call ``whole``; return it as traced data.
 
-        Traced data is a stand-in that records NumPy calls.  Before the first "item" node of a call, the
-        node ``whole`` itself is added.  So a call whose results are no data adds nothing: a value that
-        is neither an array nor a NumPy scalar is returned unchanged.
+        Before the first "item" node of a call, the node ``whole`` itself is added.  A value that is no
+        array and no NumPy scalar gets no node, and is returned unchanged.
         """
         value = np.asarray(value) if isinstance(value, np.generic) else value
         if type(value) not in TRACED_TYPES:
@@ -438,9 +437,9 @@ def call_on_ndarrays(
 ) -> Any:
     """Call a function on NumPy data; NumPy's warnings are reported at the user's line.
 
-    Functions of arraytape's NumPy namespace would warn at their own lines.  They first run as copies
-    that raise in place of a warning, because that is fast.  Only after such an error is the call
-    repeated with the warning.
+    A function of arraytape's own namespace would warn at its own line.  So a copy of the function runs
+    first, in which NumPy raises an error in place of a warning; this is fast.  After the error, the
+    call is repeated with the warning.
     """
     ours = getattr(function, "__globals__", None) is vars(numpy_namespace)
     raw = raising_on_warnings(function) if ours else function

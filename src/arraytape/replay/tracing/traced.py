@@ -147,7 +147,7 @@ TRACED_TYPES: dict[type, type[Traced]] = {np.ndarray: Traced}
 
 # --- values of traced data ----------------------------------------------------------------------------
 def untraced(x: Any) -> Any:
-    """Return the value of traced data, or plain data itself; add no guard, and check no thread.
+    """Return the value of traced data, or plain data itself, without a guard or a check of the thread.
 
     Traced data is a stand-in for an array, which records NumPy calls.
     """
@@ -198,7 +198,7 @@ def guarded_value(x: RawArray | Traced) -> Any:
 
 
 def is_plain_operand(x: Any) -> bool:
-    """Return True if traced data (which records calls) can compute with x: traced, ndarray or number.
+    """Return True if operators of traced data accept the operand x: traced data, an ndarray or a number.
 
     Return False for Arrays and for batched data, whose own operators must be called.
     """
@@ -234,10 +234,10 @@ def call_noted(
 
 
 def call_unseen(function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function without reports of the Python functions that it calls.
+    """Call a function without reports of the Python functions that it calls (``CallReporter``).
 
-    The function must use no Array and no state of the user's.  Such reports find the functions whose
-    state replays compare.
+    The reports find functions whose state replays compare.  So the function must use no Array and no
+    state of the user's.
     """
     trace = ACTIVE.get()
     hook = None if trace is None else trace.hook
@@ -293,10 +293,10 @@ def method_call(name: str, x: Traced, *args: Any, **keywords: Any) -> Any:
 
 
 def read_only_call(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that calls ``function`` with read-only arrays, whose own calls are not recorded.
+    """Return a wrapper that calls ``function`` on read-only arrays, and records no NumPy calls within.
 
-    ``function`` is code outside arraytape.  Its inner calls must not be added to the program, which
-    contains the whole call.
+    ``function`` is code outside arraytape.  The program has the whole call, so that the calls within
+    must not be added.
     """
 
     def call_protected(*args: Any, **keywords: Any) -> Any:

@@ -224,9 +224,9 @@ def added_on_device(storage: Storage, x: RawArray, key: Index, value: RawArray) 
 
 
 def device_state() -> Any:
-    """Return CuPy's error settings; calls that raise an error because of them cannot be in a graph.
+    """Return CuPy's error settings; a traced call that changes them is not replayed.
 
-    While a call is recorded, a change of the settings is noticed so.
+    Calls that raise an error because of the settings cannot be in a graph.
     """
     cupyx: Any = sys.modules["cupyx"]
     return cupyx.geterr()

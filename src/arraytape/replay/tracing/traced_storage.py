@@ -173,11 +173,10 @@ class TracedStorage(Storage):
     def asarray(
         self, value: Any, dtype: npt.DTypeLike | None, device: Hashable, copy: bool | None
     ) -> Any:
-        """Return ``value`` as traced data, whose calls are recorded, or as an ndarray.
+        """Return ``value`` as traced data, whose calls are recorded; as an ndarray if none are recorded.
 
-        The result is an ndarray if nothing is recorded now.  A user's ndarray becomes a constant, which
-        replays compare with the ndarray.  With copy=False it stays an ndarray.  Other data is copied to
-        a constant.
+        A user's ndarray becomes a constant, which replays compare with the ndarray; with copy=False it
+        is returned as it is.  Other data is copied to a constant.
         """
         if type(value) is Traced:
             if dtype is None or value.dtype == dtype:
