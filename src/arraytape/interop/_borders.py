@@ -84,10 +84,7 @@ def append_zeros(g: RawArray, axis: int, count: int, xp: Namespace) -> Any:
 
 
 def window(at: Sequence[int] | NumpyData, shape: Sequence[int]) -> tuple[slice, ...]:
-    """Return the slices that select a box of an array, which begins at the index ``at``.
-
-    shape : that of the box.
-    """
+    """Return the slices of a box of an array: its first index is ``at``, and its shape is ``shape``."""
     return tuple([slice(i, i + n) for i, n in zip(at, shape, strict=True)])
 
 
@@ -99,12 +96,10 @@ def with_length(shape: Sequence[int], axis: int, length: int) -> Shape:
 
 
 def compute_into(output: Output, compute: Callable[[Any], Any]) -> Any:
-    """Serve the parameter ``output=`` of SciPy, which is a dtype or an array for the result.
+    """Return ``compute(dtype)``; if SciPy's argument ``output=`` is an array, write the result to it.
 
-    The function returns the result.
-
-    compute : function that gets the dtype for the result, or None, and returns the result.  If
-    ``output`` is an array, write the result to it and return it.
+    output : a dtype, an array for the result, or None.  compute : function of the result's dtype, or of
+    None, that returns the result.
     """
     if not isinstance(output, Array | np.ndarray):
         return compute(output)

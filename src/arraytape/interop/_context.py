@@ -1,8 +1,8 @@
 """Find out whether the rules of interop apply to a call: interop is active, and the call has Arrays.
 
 A context (``interop.scipy()``) is active in its own thread or asyncio task, because it is a ContextVar;
-``interop.install()`` acts in all threads.  The replacements in a library are never taken back: each one
-asks this module at each call, and runs the library's own function outside a context.
+``interop.install()`` acts in all threads.  Replaced functions stay replaced; outside of a context they
+run the library's own code.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ AMBIENT.append(lambda: (ENTERED.get(), frozenset(EVERYWHERE)))
 
 
 def note_entered() -> Callable[[], Setting[frozenset[str]]]:
-    """Return a function that makes a context in which the same libraries' rules are active as now.
+    """Return a function that makes a context in which the libraries that are active now are active.
 
-    Another thread enters the context, because a thread does not inherit its parent's contexts.
+    A new thread enters such a context, because a thread does not inherit the contexts of its parent.
     """
     libraries = ENTERED.get()
     return lambda: Setting(ENTERED, libraries)

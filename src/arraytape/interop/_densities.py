@@ -7,7 +7,7 @@ analytic at these parameters: L, in ``logarithm``, and its inverse E, in ``expon
 
     L(x, c) = log(1 + c x) / c = x f(c x)  with f(z) = log(1 + z) / z,    E(y, c) = y exprel(c y)
 
-A formula returns the logarithm of the density if FORMULAS has it under ``_pdf`` or ``_logpdf``.
+The dict FORMULAS maps SciPy's methods to formulas.  For ``_pdf``, too, they return the log-density.
 """
 
 from __future__ import annotations

@@ -319,13 +319,13 @@ def at_least_1d(x: Array) -> Array:
 
 # --- stand-ins for extension modules ------------------------------------------------------------------
 class StandIn:
-    """A replacement for an extension module or another object of a library, which can get Arrays.
+    """A replacement for a library's extension module or other object, some of whose functions get rules.
 
-    library : "scipy" or "sklearn".  real : the replaced object.  rules : dict from the names of its
-    functions to the functions that run on Arrays.
+    library : "scipy" or "sklearn".  real : the replaced object.  rules : maps names of functions of
+    ``real`` to our functions, which run in their place on Arrays.
 
-    A function without a rule raises TypeError for Arrays, because compiled code would compute on their
-    raw data, and the gradient would be lost.
+    The other functions raise TypeError for Arrays, because compiled code would compute on raw data, and
+    the gradient would be lost.
     """
 
     def __init__(self, library: str, real: Any, rules: dict[str, Function]) -> None:
@@ -354,9 +354,9 @@ class StandIn:
 
 
 def no_rule(name: str, option: str = "") -> TypeError:
-    """Return the TypeError that a library's function has no derivative here.
+    """Return a TypeError that says: the function ``name`` of a library has no derivative rule.
 
-    name : the function.  option : the option because of which there is none, as text for the message.
+    option : the option or argument because of which there is no rule, as text such as "mode='wrap'".
     """
     which = f" with {option}" if option else ""
     return TypeError(
@@ -367,9 +367,9 @@ def no_rule(name: str, option: str = "") -> TypeError:
 
 # --- a float that keeps Arrays -----------------------------------------------------------------------
 class SoftFloatType(type):
-    """The metaclass of SoftFloat: a call with an Array returns an Array of shape (), else a float.
+    """The metaclass of SoftFloat: ``SoftFloat(x)`` is an Array of shape () for an Array x, else a float.
 
-    It returns an Array only while interop with ``library`` is active.
+    The result is an Array only while interop with ``library`` is active.
     """
 
     library = "sklearn"

@@ -94,9 +94,9 @@ def original_of(function: Function) -> Function:
 
 
 def hook_name(function: Function) -> str:
-    """Return the key in the dict HOOKS for the replacement of a library's function.
+    """Return the key of a library's function in HOOKS, also if the function is not hooked yet.
 
-    A function that has none yet gets the key that a new one would have.
+    Functions of the same full name get different keys: "m.f", "m.f 2", ...
     """
     name = full = f"{function.__module__}.{function.__qualname__}"
     number = 1
@@ -120,13 +120,13 @@ def twin_function(function: FunctionType, **names: Any) -> FunctionType:
 
 
 def trampoline(name: str, code: CodeType) -> CodeType:
-    """Return code that replaces a library function's own: it runs a rule on Arrays, else the original.
+    """Return new code for a library's function: the code runs a rule on Arrays, else the original.
 
-    name : the key of the Hook in HOOKS, which chooses.
+    name : the key in HOOKS; ``HOOKS[name].choose_callee`` decides between rule and original.
 
     code : the function's own code.  CPython accepts new code only with as many free variables.  So the
-    trampoline mentions the closure's variables without using them.  ``warnings.warn`` skips frames whose
-    file name is TRAMPOLINE, so that the original's warnings still point at the caller's line.
+    trampoline mentions the closure's variables without using them.  ``warnings.warn`` skips frames
+    whose file name is TRAMPOLINE, so that the original's warnings still point at the caller's line.
     """
     free = code.co_freevars
     source = "\n".join(

@@ -60,11 +60,11 @@ def library_op(
 ) -> LibraryOp:  # fmt: skip
     """Define an op that a library computes on NumPy data.
 
-    forward : takes NumPy data in its parameters annotated with ``Array`` or, if there are none, in its
-    parameters without a default; all others are options, with literals as defaults.  It returns NumPy
-    data, a tuple if ``outputs`` names several.
-    rules : a function for each input that returns its cotangent.  joint : one function that returns
-    those of all inputs.  word : "primitive" for an op with rules.
+    forward : calls the library.  Its inputs are the parameters annotated with ``Array`` or, if there
+    are none, those without a default; all others are options.  It returns NumPy data, a tuple if
+    ``outputs`` names several results.
+    rules : a function for each input that returns its cotangent.  joint : one function that returns the
+    cotangents of all inputs.  word : the kind of op, see ``_define.words``.
     cores : how many last axes of each input make one problem, if the function broadcasts over all axes
     before them; without cores, ``vmap`` calls the function once for each example.
 
@@ -142,12 +142,10 @@ class Raw(dict[type, Function]):
         return refuse_device
 
     def compute_or_note(self, *args: Any, **keywords: Any) -> Any:
-        """Return the library's results for raw data.
+        """Return the library's results for raw data; raise TypeError if an argument has an Array.
 
-        While a function is traced for a replay (a repeated run without Python), note the call as a step
-        of it.
-
-        Raise TypeError if an Array is among the arguments.
+        While a function is traced for ``replay``, which repeats its ops without Python, also add the
+        call to the trace.
         """
         if has_array(args) or has_array(keywords.values()):
             # The library's function, which has a hook, would call this op again.
@@ -175,7 +173,7 @@ class Raw(dict[type, Function]):
     def compute_stacks(self, *args: Any, **keywords: Any) -> Any:
         """Compute all examples that ``vmap`` maps over in one call of the library's function.
 
-        The axes of ``vmap`` come before all other axes, over which the function broadcasts.
+        The axes of ``vmap`` become the first axes, so that the function broadcasts over them.
         """
         assert self.cores is not None
         operands, options = args[: len(self.cores)], args[len(self.cores) :]

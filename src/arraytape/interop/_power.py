@@ -44,8 +44,8 @@ def box_cox(lam: Array, x: Array, axis: int | None = 0, keepdims: bool = False) 
 def likelihood(lam: Array, z: Array, logs: Array, axis: int | None, keepdims: bool) -> Array:
     """Return the log-likelihood of an exponent, if the transformed data z are normally distributed.
 
-    lam : the exponent lambda.  logs : the numbers for which (lambda - 1) sum(logs) is the logarithm of
-    the Jacobian determinant of the transformation.
+    lam : the exponent.  logs : for each element the logarithm of the transformation's derivative,
+    divided by lam - 1.
     """
     count = z.size if axis is None else z.shape[axis]
     own = (lam - 1.0) * xp.sum(logs, axis=axis, keepdims=keepdims)

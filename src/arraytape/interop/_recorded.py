@@ -43,11 +43,11 @@ def function_op(
 ) -> LibraryOp:  # fmt: skip
     """Return an op that runs a library's function, with its derivative given by ``rules``.
 
-    path : the function's full name.  arrays : the function's parameters that take arrays.
-    options : further parameters that the rule handles; options in INERT are added.  packed : names for
-    the elements of parameters that take a tuple, such as ``{"c_and_lower": ["c", "lower"]}``.  rules : a
+    path : the function's full name.  arrays : names of its parameters that take arrays.  options :
+    names of further parameters that the rules can handle, besides those in INERT.  packed : splits
+    parameters that take a tuple into several, as ``{"c_and_lower": ["c", "lower"]}``.  rules : a
     function for each array that returns its cotangent; it gets arrays, results and options by name.
-    statement : further options of ``library_op``, such as ``joint``.
+    statement : further arguments of ``library_op``, such as ``joint``.
     """
     function = import_function(path)
     parameters = inspect.signature(function).parameters
@@ -84,13 +84,11 @@ def recorded_function(
 ) -> LibraryOp:  # fmt: skip
     """Define an op for a library's function, make the function call the op on Arrays, and return the op.
 
-    path : the function's full name.  rules : a function for each array that returns its cotangent.
-    arrays : the function's parameters that take arrays.  options : further parameters that the rules
-    handle.  packed : names for the elements of parameters that take a tuple.  statement : further
-    options of ``library_op``, such as ``joint``.
+    path, rules, arrays, options, packed, statement : as in ``function_op``.
 
-    A call raises TypeError if an option that has no rule differs from its default.  refuses : maps an
-    option to those of its values that have no rule.
+    A call with Arrays raises TypeError if it sets a parameter that is in neither ``arrays`` nor
+    ``options``.  refuses : maps an option to further values for which the rules do not hold, so that
+    calls raise TypeError, too.
     """
     op = function_op(path, *rules, arrays=arrays, options=options, packed=packed, **statement)
     function = import_function(path)
@@ -131,7 +129,7 @@ def refused_functions(*paths: str) -> None:
 def import_function(path: str) -> Function:
     """Import and return the function with a full name, such as "scipy.linalg.expm".
 
-    It may have been replaced; then it still runs the library's own code on NumPy data.
+    It may be hooked.  Then it runs a rule for Arrays, and the library's own code for NumPy data.
     """
     module, _, name = path.rpartition(".")
     found: Function = getattr(importlib.import_module(module), name)

@@ -14,10 +14,10 @@ from ._ops import library_op
 
 
 def broadcast_value(value: Array, formula: Array) -> Any:
-    """Return a library's result, broadcast to the common shape of ``value`` and ``formula``.
+    """Return ``value``, broadcast to the common shape of ``value`` and ``formula``, for ``with_slope``.
 
-    value : the result.  formula : the same result, computed by recorded ops.  In the backward pass only
-    ``formula`` gets the cotangent, so the returned value has the formula's derivatives.
+    value : a library's result.  formula : the same result, computed by recorded ops.  In the backward
+    pass only ``formula`` gets the cotangent, so the returned value has the formula's derivatives.
     """
     both: list[Any] = [value, formula]
     return np.broadcast_arrays(*both)[0]

@@ -142,11 +142,10 @@ def keeps_arrays(module: str) -> None:
 
 
 def stands_in(module: str, name: str, **rules: Function) -> None:
-    """Replace an object in a module's globals, such as an extension module, by one with rules.
+    """Replace an object in a module's globals, such as an extension module, by a StandIn that has rules.
 
-    name : the name of the object in the module.  rules : for functions of the object, the functions that
-    run on Arrays.  Functions without a rule raise TypeError for Arrays.  The replacement's
-    ``__wrapped__`` is the original object.
+    name : the global name of the object.  rules : maps names of functions of the object to our
+    functions, which run in their place on Arrays.  Its other functions raise TypeError for Arrays.
     """
 
     def put_stand_in(target: ModuleType) -> None:
@@ -161,7 +160,7 @@ def stands_in(module: str, name: str, **rules: Function) -> None:
 
 
 def replaces(module: str, name: str, value: object) -> None:
-    """Bind a global name of a module to ``value``; the name may be a builtin, such as ``float``."""
+    """Bind a global name of a library's module to ``value``, for example ``float`` to SoftFloat."""
     REPLACED.add((module, name))
     enter_statement(module, lambda target: setattr(target, name, value))
 
@@ -170,10 +169,8 @@ def replaces(module: str, name: str, value: object) -> None:
 def function_with_rule(functions: Sequence[str], modules: Sequence[str], how: str) -> str | None:
     """Return the function on a call stack whose rule would have kept a converted value on the tape.
 
-    A function with a rule is one that ``interop`` makes differentiable, if its context is entered.
-
-    A message about the conversion then advises the user to enter a context.  Return None if no function
-    has such a rule.  The tables of all imported packages are imported, but no package is changed.
+    Then the message about the conversion advises the user to enter a context, such as
+    ``interop.scipy()``.  Return None if no function on the stack has a rule that would have helped.
 
     functions : full names of the functions on the call stack, the function that the user called first.
     modules : the modules of the frames, innermost first.
@@ -183,8 +180,8 @@ def function_with_rule(functions: Sequence[str], modules: Sequence[str], how: st
         for package, table in TABLES[library].items():
             if package in sys.modules:
                 importlib.import_module(table)
-    known = defined_as(RULES)
-    if not (defined_as(REFUSING) - known).isdisjoint(functions):
+    known = definition_names(RULES)
+    if not (definition_names(REFUSING) - known).isdisjoint(functions):
         return None
     # A context replaces asarray of array_api_compat, too.  So the first module that is no part of
     # array_api_compat decides whether the conversion keeps Arrays.
@@ -195,11 +192,10 @@ def function_with_rule(functions: Sequence[str], modules: Sequence[str], how: st
     return next((function for function in functions if function in known), None)
 
 
-def defined_as(functions: Iterable[tuple[str, str]]) -> set[str]:
-    """Return the full names of functions that are given as pairs (module, name).
+def definition_names(functions: Iterable[tuple[str, str]]) -> set[str]:
+    """Return the full names under which functions were defined, such as "scipy.linalg._misc.norm".
 
-    A full name has the module that defines the function.  The module of a pair may be another one, which
-    only imports the function.
+    functions : pairs (module, name); the module may only import the function, as "scipy.linalg" does.
     """
     found = set()
     for module, name in functions:
@@ -276,7 +272,7 @@ def original(module: str, name: str) -> Function:
 def attribute(target: Any, name: str, warns: bool = True) -> Any:
     """Return the attribute of ``target`` with a dotted name, such as "Class.method".
 
-    If there is none, in a version of the library that lacks it, return None, and warn if ``warns``.
+    If this version of the library lacks the attribute, return None, and warn if ``warns``.
     """
     found = target
     for part in name.split("."):

@@ -33,11 +33,11 @@ def is_wanted(values: Iterable[Any]) -> bool:
 
 
 def uses_arrays(function: Callable[..., Any], values: Iterable[Any]) -> bool:
-    """Return True if a call of a solver uses Arrays: its arguments ``values``, or the user's function.
+    """Return True if a solver's call computes with Arrays.
 
-    The function uses an Array if it reads one from its closure or globals.
+    The arguments ``values`` hold them, or the user's ``function`` reads them from outside.
     """
-    return has_array(values) or (not is_librarys(function) and has_array(used_by(function)))
+    return has_array(values) or (not is_library_function(function) and has_array(used_by(function)))
 
 
 def nested_leaves(value: object) -> list[Any]:
@@ -51,9 +51,7 @@ def nested_leaves(value: object) -> list[Any]:
 def used_by(function: Callable[..., Any], depth: int = DEEPEST) -> list[Any]:
     """Return the objects that a function reads from its closure, defaults, globals and ``self``.
 
-    Functions among them are searched, too.
-
-    depth : how many functions deep the search goes.
+    Functions among them are searched, too, down to ``depth`` levels.
     """
     if isinstance(function, functools.partial):
         return [*function.args, *function.keywords.values(), *used_by(function.func, depth)]
@@ -76,9 +74,9 @@ def used_by(function: Callable[..., Any], depth: int = DEEPEST) -> list[Any]:
     return [*found, *[value for part in inner for value in used_by(part, depth - 1)]]
 
 
-def is_librarys(function: Callable[..., Any]) -> bool:
-    """Return True if a function belongs to SciPy or arraytape.
+def is_library_function(function: Callable[..., Any]) -> bool:
+    """Return True if a function was defined in SciPy or arraytape, so that it is not the user's.
 
-    The solvers of SciPy then run as usual, since such a function calls them with NumPy data.
+    Such a function passes NumPy data to a solver, so that SciPy's solver runs without a rule.
     """
     return (getattr(function, "__module__", None) or "").partition(".")[0] in LIBRARIES

@@ -102,8 +102,8 @@ def clips_rounding(module: str, name: str, **asks: Callable[..., Any]) -> None:
 
     The function clips only rounding errors, for example a correlation to [-1, 1].
 
-    module, name : the function.  asks : replacements for the global functions by which the function asks
-    for its namespace.  They return the namespace of arraytape with that ``clip``.
+    module, name : the function.  asks : maps global names, such as "array_namespace", by which the
+    function gets its namespace, to functions that return arraytape with that ``clip``.
     """
 
     @hooks(module, name, dispatched=True)
@@ -127,12 +127,10 @@ clips_rounding(
 
 # --- deviations of equal elements ----------------------------------------------------------------------
 class Variance:
-    """A variance of samples, whose square root ``v ** 0.5`` has the derivative 0 at 0.
+    """A variance v whose root ``v ** 0.5``, a standard deviation, has the derivative 0 where v is 0.
 
-    The derivative would be infinite otherwise, for equal samples.
-
-    For one sample the variance is 0 everywhere, and so is the derivative of its root.
-    value : the variance.  samples : the samples.
+    The derivative of the root would be infinite there, as for equal samples.
+    value : v.  samples : the samples.  If there is one, v is 0 everywhere, and so is the derivative.
     """
 
     def __init__(self, value: Any, samples: Any) -> None:
@@ -148,11 +146,10 @@ class Variance:
 
 
 def takes_root(name: str, variance: str) -> None:
-    """Give a function of scipy.stats a derivative where a standard deviation is 0.
+    """Make a function of scipy.stats use ``Variance``, so that it has a derivative for equal samples.
 
-    It then takes the root of a ``Variance``, which has the derivative 0 there.
-
-    name : the function.  variance : the global function from which it gets the variance.
+    name : the function, which takes the root of a variance.  variance : the global name of the function
+    that computes the variance for it.
     """
 
     @hooks("scipy.stats._stats_py", name, dispatched=True)
@@ -186,8 +183,8 @@ clips_rounding(
 def explained_fraction(**given: Any) -> Any:
     """Return scikit-learn's scores, such as R^2, with the derivatives of 1 - numerator / denominator.
 
-    given : the arguments of the replaced function.  scikit-learn overwrites all elements of
-    ``ones(...)`` but perfect scores.  So ``ones`` returns an Array with these derivatives here.
+    given : the replaced function's arguments by name.  scikit-learn overwrites the imperfect scores in
+    ``xp.ones(...)``, so perfect ones would lack a derivative.  Here the Array of ``ones`` has it.
     """
     numerator, denominator = given["numerator"], given["denominator"]
     varies = denominator != 0

@@ -156,10 +156,9 @@ Derive = Callable[[Array, Arrays, Array, Any, str], Any]
 
 
 class Rule:
-    """The rule of an op for a distribution's method, such as "_cdf", as an object that ops can call.
+    """The rule of an op for a distribution's method, such as "_cdf", made from a ``derive_`` function.
 
-    It passes the operands (the argument x and the parameters of the distribution) as one list.
-
+    The op passes separate arguments.  ``derive`` gets the operands, x and the parameters, in a list.
     derive : function that computes the cotangents, such as ``derive_cdf``.
     names : the names of the operands.
     """
@@ -191,10 +190,9 @@ def op_of_method(
 ) -> LibraryOp:
     """Return an op that runs a method of SciPy's distributions, such as "_cdf", on NumPy data.
 
-    names : the names of the operands: the argument x and the parameters of the distribution.
-    derive : the rule that computes the cotangent of the first operand, or of all if ``rest`` is
-    TOGETHER.
-    rest : the rule of each other operand.  An operand whose rule is Unknown has no derivative here.
+    names : the names of the operands, which are x and the parameters of the distribution.
+    derive : rule that returns the cotangents of all operands if ``rest`` is TOGETHER, else that of x.
+    rest : else the rule of each parameter.  An operand whose rule is Unknown has no derivative.
     """
 
     def compute_method(*operands: Any, distribution: rv_generic, method: str) -> Any:
@@ -223,10 +221,10 @@ def rules_of_methods(
 ) -> Callable[..., None]:
     """Return a function that makes methods of SciPy's distributions run on Arrays.
 
-    derive : the rule that computes the cotangents of the argument x, or of all operands.
+    Its arguments are names of methods, such as "norm_gen._cdf".
 
-    The function gets the names of methods, such as "norm_gen._cdf".
-    rest : the rule of the distribution's parameters, or TOGETHER if ``derive`` serves them, too.
+    derive : rule that returns the cotangents of x and the parameters if ``rest`` is TOGETHER, else that
+    of x.  rest : else the rule of each parameter.
     """
 
     def state_rules(*names: str, module: str = CONTINUOUS) -> None:
@@ -276,7 +274,7 @@ def derive_cdf(g: Array, operands: Arrays, y: Array, distribution: rv_generic, m
     x, *parameters = operands
     upper = method == "_sf"
     by_x = g * distribution._pdf(x, *parameters)
-    pulled = pull_back(lambda *p: integral(distribution, x, p, upper), parameters, g)
+    pulled = pull_back(lambda *p: integrate_density(distribution, x, p, upper), parameters, g)
     return [-by_x if upper else by_x, *pulled]
 
 
@@ -320,11 +318,9 @@ def derive_inverse(
 
 
 def derive_formula(function: Function) -> Derive:
-    """Return the rule of a distribution's method whose derivatives are those of a formula.
+    """Return a rule for a distribution's method: SciPy computes the value, ``function`` the derivatives.
 
-    function : the formula, such as one for the log-density.
-
-    SciPy's method computes the value, and the formula gives the derivatives.
+    function : formula of x and the parameters for the value or, for ``_pdf``, for its logarithm.
     """
 
     def written_out(
@@ -394,21 +390,24 @@ LEVELS = np.array(
 )
 
 
-def integral(distribution: rv_generic, x: Array, parameters: Sequence[Any], upper: bool) -> Any:
-    """Integrate a density from the lower end of its support to x, by Gauss-Legendre quadrature.
+def integrate_density(
+    distribution: rv_generic, x: Array, parameters: Sequence[Any], upper: bool
+) -> Any:
+    """Integrate a density by Gauss-Legendre quadrature, over the part of its support below or above x.
 
-    The sum is recorded, so that a tape can differentiate the integral with respect to parameters.
+    The sum is recorded, so that a tape can differentiate it with respect to x and the parameters.
 
-    upper : True to integrate from x to the upper end.  If the end is finite, each node is a linear
-    function of the end.  So derivatives with respect to parameters on which the end depends are right,
-    too.
+    upper : True for the part above x.  If the support's end on this side is finite, the nodes move with
+    it, because it may depend on parameters that are differentiated.
     """
     here = plain_data(x)
     far = distribution._get_support(*parameters)[upper]
     far = arraytape.broadcast_to(arraytape.asarray(far) * 1.0, here.shape)
     there = plain_data(far)
     finite = np.isfinite(there)
-    edges = panels(distribution, [plain_data(p) for p in parameters], here, there, upper)
+    edges = subinterval_limits(
+        distribution, [plain_data(p) for p in parameters], here, there, upper
+    )
     base, reach = np.where(finite, there, 0.0), np.where(finite, here - there, 1.0)
     reach = np.where(reach == 0.0, 1.0, reach)
     moved = arraytape.where(arraytape.asarray(finite), far, 0.0)
@@ -425,16 +424,15 @@ def integral(distribution: rv_generic, x: Array, parameters: Sequence[Any], uppe
             part = arraytape.sum(distribution._pdf(places, *given) * WEIGHTS, axis=-1)
             part = stretch * part * ((b - a) / 2)
             total = total + arraytape.where(arraytape.asarray(wide), part, 0.0)
-    step = beyond(distribution, x, given)
+    step = zero_with_slope(distribution, x, given)
     return total - step if upper else total + step
 
 
-def beyond(distribution: rv_generic, x: Array, parameters: Sequence[Any]) -> Array:
+def zero_with_slope(distribution: rv_generic, x: Array, parameters: Sequence[Any]) -> Array:
     """Return an Array of value 0 whose derivative with respect to x is the density at x.
 
-    The quadrature in ``integral`` has constant limits.  The caller adds this Array to it, so that the
-    sum is differentiable with respect to x, too.  The Array is the integral of the density from a
-    constant, which equals x, to x.
+    ``integrate_density`` takes x as a constant, and adds this Array, so that the sum has a derivative
+    with respect to x.  The Array is the integral of the density from the value of x to x.
 
     parameters : those of the distribution, with one more axis.
     """
@@ -449,14 +447,14 @@ def beyond(distribution: rv_generic, x: Array, parameters: Sequence[Any]) -> Arr
     return arraytape.where(some, 0.5 * step * arraytape.sum(each, axis=-1), 0.0)
 
 
-def panels(
+def subinterval_limits(
     distribution: rv_generic, parameters: list[Any], here: NumpyData, there: NumpyData, upper: bool
 ) -> Any:
-    """Return the points that divide the range of the quadrature in ``integral``, in rising order.
+    """Return the limits of the subintervals of ``integrate_density`` in rising order.
 
-    The range lies between x and an end of the support.  The points inside are quantiles at LEVELS.
-    here : the values of x, at which the integral ends.  there : the end of the support (the upper one if
-    ``upper``), perhaps infinite.
+    They are x, some quantiles between x and the end of the support, and that end, or the outermost
+    quantile if the end is infinite.
+    here : the values of x.  there : the end of the support, the upper one if ``upper``.
     """
     levels = np.broadcast_to(LEVELS.reshape((-1,) + (1,) * here.ndim), (len(LEVELS), *here.shape))
     with Quiet():

@@ -23,7 +23,7 @@ from ._facades import Facade, SoftFloat, SoftFloatType, asarray, no_rule
 from ._plain import ArrayInput, plain_data
 from ._slopes import with_slope
 from ._statements import hooks, keeps_arrays, original, replaces
-from ._wanted import is_librarys, is_wanted, used_by, uses_arrays
+from ._wanted import is_library_function, is_wanted, used_by, uses_arrays
 
 Integrand = Callable[[Any], Any]
 # Largest relative difference between SciPy's integral and the sum that is differentiated in its place.
@@ -33,7 +33,7 @@ QUADPACK, ODEPACK = "scipy.integrate._quadpack_py", "scipy.integrate._odepack_py
 
 
 class Float64Type(SoftFloatType):
-    """The metaclass of Float64: a call with an Array returns a float64 Array, else a number."""
+    """The metaclass of Float64: ``Float64(x)`` is a float64 Array for an Array x, else a number."""
 
     def __call__(cls, x: Any = 0.0, /) -> Any:
         return asarray(x, np.float64) if isinstance(x, Array) else np.float64(x)
@@ -64,7 +64,7 @@ def quad(*args: Any, **keywords: Any) -> Any:
     func, a, b = (given.pop(name) for name in ("func", "a", "b"))
     more = given.pop("args")
     more = more if isinstance(more, tuple) else (more,)
-    if is_librarys(func) or not is_wanted([a, b, more, *used_by(func)]):
+    if is_library_function(func) or not is_wanted([a, b, more, *used_by(func)]):
         return theirs(*args, **keywords)
     for option in ("weight", "complex_func"):
         if given[option]:
@@ -97,7 +97,7 @@ def odeint(
     func: Callable[..., Any], y0: ArrayInput, t: ArrayInput, args: Any = (), *options: Any,
     **keywords: Any,
 ) -> Any:  # fmt: skip
-    if not is_librarys(func) and is_wanted([y0, t, args, *used_by(func)]):
+    if not is_library_function(func) and is_wanted([y0, t, args, *used_by(func)]):
         raise no_rule("scipy.integrate.odeint, other than solve_ivp,")
     return original(ODEPACK, "odeint")(func, y0, t, args, *options, **keywords)
 
@@ -136,13 +136,13 @@ def float_value(x: ArrayInput) -> float:
 def sum_of_quadrature(
     f: Integrand, a: Array | float, b: Array | float, info: dict[str, Any]
 ) -> Array:
-    """Compute the integral of f from a to b by recorded ops, as SciPy's ``quad`` does.
+    """Compute the integral of f from a to b once more by recorded ops, after SciPy's ``quad``.
 
-    So the integral has derivatives with respect to a, b and what f reads.
+    So the integral has derivatives with respect to a, b and the Arrays that f uses.
 
-    info : the dict of ``quad`` with the subintervals at which QUADPACK ended.
-    Source: Piessens et al. 1983, "QUADPACK", sections 3.1 and 3.4.1.  The rule has 21 points.  If the
-    interval is infinite, QUADPACK substitutes x = c +- (1 - t) / t and uses 15 points.
+    info : the dict that ``quad`` returned; it has the subintervals.  On each of them, QUADPACK's
+    formula with 21 points is used, as in ``quad``; if a or b is infinite, ``substitute_infinite`` and
+    15 points.  Source: Piessens et al. 1983, "QUADPACK", sections 3.1 and 3.4.1.
     """
     from scipy.integrate import _quad_vec
 

@@ -45,10 +45,7 @@ DELEGATES = hasattr(scipy.interpolate._bsplines, "_BSpline")
 @hooks("scipy.interpolate._interpolate", "_PPolyBase._ensure_c_contiguous")
 @hooks("scipy.interpolate._bsplines", f"{'_' * DELEGATES}BSpline._ensure_c_contiguous")
 def _ensure_c_contiguous(self: Any) -> None:
-    """Replace a method of SciPy that copies coefficients to C order: do nothing.
-
-    Calls of compiled code copy them here.
-    """
+    """Do nothing, in place of SciPy's method, which copies coefficients to C order for compiled code."""
 
 
 @hooks("scipy._lib._util", "_asarray_validated")
@@ -64,11 +61,10 @@ def _asarray_validated(
 
 
 def keeps_results(module: str, kind: str) -> None:
-    """Make splines of a class return Arrays at Array points, also if their coefficients are NumPy's.
+    """Make a spline return an Array at an Array of points, also if its coefficients are NumPy data.
 
-    module, kind : the class, whose ``__call__`` gets a rule.  SciPy computes in the namespace of the
-    coefficients.  So the rule calls SciPy's method on a copy of the spline that has arraytape as its
-    namespace.
+    module, kind : the spline's class.  SciPy computes in the namespace of the coefficients.  So SciPy's
+    ``__call__`` is run on a copy of the spline that has arraytape as its namespace.
     """
 
     @hooks(module, f"{kind}.__call__")

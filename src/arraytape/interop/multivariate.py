@@ -1,8 +1,8 @@
 """Let scipy.stats' multivariate distributions work on Arrays: SciPy's code, with a rule for ``_PSD``.
 
-SciPy factors a covariance matrix S by its eigenvectors, whose own derivatives do not exist where
-eigenvalues coincide.  The results depend on inv(S) = U U' and log(det(S)) alone.  So their derivatives
-are right if -inv(S) dS U / 2, the differential of a square root of inv(S), is taken for that of U.
+``_PSD`` computes U with U U' = inv(S) from the eigenvectors of a covariance matrix S, which have no
+derivative where eigenvalues coincide.  But results depend only on inv(S) and log(det(S)), not on which
+U it is.  So the rule may assume the U with the differential dU = -inv(S) dS U / 2.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ def factored(matrix: NumpyData, **options: Any) -> Any:
 
 
 def _pull(g: Cotangents, factor: RawArray, upper: bool, xp: Namespace) -> Any:
-    """Return the cotangent of a covariance matrix S, given those of U and log(det(S)), the pair g.
+    """Return the cotangent of a covariance matrix S, given the pair g of those of U and log(det(S)).
 
-    inv(S) = U U', and ``factor`` is U.  With g = (gU, h), the cotangent of S is
-    ``-inv(S) gU U' / 2 + h inv(S)``.  SciPy reads only one triangle of S, the upper one if ``upper``.
-    An element that SciPy uses twice, because S is symmetric, gets the sum of both cotangents.
+    factor : U, where inv(S) = U U'.  With g = (gU, h), the cotangent is -inv(S) gU U' / 2 + h inv(S).
+    upper : True if SciPy reads the upper triangle of S, else the lower one.  The result has 0 in the
+    other triangle, and the sum of both cotangents for an element that stands for two.
     """
     by_factor, by_logarithm = g
     transposed = xp.matrix_transpose(factor)

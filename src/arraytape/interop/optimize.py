@@ -28,7 +28,7 @@ from ._facades import asarray
 from ._plain import plain_data
 from ._slopes import with_slope
 from ._statements import hooks, original
-from ._wanted import is_librarys, is_wanted, used_by, uses_arrays
+from ._wanted import is_library_function, is_wanted, used_by, uses_arrays
 
 Function = Callable[..., Any]
 
@@ -59,16 +59,16 @@ def state_solver(module: str, name: str, f: str, by: tuple[str, ...], ours: str)
         theirs = original(module, name)
         given = inspect.signature(theirs).bind(*args, **keywords).arguments
         values = [given.get(key) for key in by] + used_by(given[f])
-        if is_librarys(given[f]) or not is_wanted(values):
+        if is_library_function(given[f]) or not is_wanted(values):
             return theirs(*args, **keywords)
-        others = {key: x for name in by_keywords(theirs) for key, x in given.pop(name, {}).items()}
+        others = {key: x for name in kwargs_name(theirs) for key, x in given.pop(name, {}).items()}
         if given.get("args", ()) is None:
             given["args"] = ()
         return attrgetter(ours)(implicit)(given.pop(f), **given, **others)
 
 
-def by_keywords(function: Function) -> list[str]:
-    """Return the name of the function's ``**keywords`` parameter in a list, which may be empty."""
+def kwargs_name(function: Function) -> list[str]:
+    """Return ["options"] for a function with the parameter ``**options``, [] for one without it."""
     parameters = inspect.signature(function).parameters.values()
     return [p.name for p in parameters if p.kind is inspect.Parameter.VAR_KEYWORD]
 
@@ -79,10 +79,10 @@ BRACKETS = "scipy.optimize._bracket"
 
 
 class Call:
-    """One call of a function of ``scipy.optimize.elementwise``, with its arguments sorted by their use.
+    """A call of a function of ``scipy.optimize.elementwise``, with its arguments sorted into attributes.
 
-    module, name : SciPy's function.  places : the names of its parameters that are starting points, such
-    as "a" and "b".  args, keywords : the arguments of the call.
+    ``function`` is the user's, ``starts`` has the starting points, ``more`` and ``named`` are further
+    arguments of ``function``, and ``given`` has the options.  places : names of the starting points.
     """
 
     def __init__(
@@ -128,13 +128,12 @@ def element_slope(function: Function, x: Array) -> Array:
 
 
 def newton(function: Function, x: Array, anchor: Function) -> Array:
-    """Make two Newton steps from x, a root of ``function`` that SciPy found, so that x gets derivatives.
+    """Return x, a root of ``function`` that SciPy found, after two recorded Newton steps.
 
-    anchor : a function that uses all these inputs.
+    The steps do not change a root, but give it derivatives up to order 3.
 
-    The steps do not change a root, but tapes record them.  So the result has the derivatives of the root
-    up to order 3.  Where the derivative of ``function`` is 0, the result is NaN times ``anchor(x)``.
-    Then the derivatives with respect to all inputs of ``anchor`` are NaN, too.
+    Where the derivative of ``function`` is 0, the root has none, so the result is NaN.  The NaN is
+    multiplied by ``anchor(x)``, a function of the same Arrays, so that their gradients are NaN, too.
     """
     found = x
     with Quiet():
@@ -166,7 +165,7 @@ def root_of_elements(*args: Any, **keywords: Any) -> Any:
 
 @hooks(ELEMENTWISE, "_chandrupatla_minimize", always=True)
 def minimum_of_elements(*args: Any, **keywords: Any) -> Any:
-    """Return SciPy's result of ``find_minimum``, differentiated as a root of the derivative."""
+    """Return SciPy's result of ``find_minimum``; its derivatives are those of a root of the slope."""
     call = Call(ELEMENTWISE, "_chandrupatla_minimize", ("x1", "x2", "x3"), args, keywords)
     if not call.has_arrays():
         return call.original(*args, **keywords)

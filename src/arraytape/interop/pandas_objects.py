@@ -90,17 +90,17 @@ def values_to_compare(values: Any) -> Any:
 
 @hooks(INDEX, TARGET, always=True, dispatched=True)
 def values_to_look_up(index: Any) -> Any:
-    """Return the values of a pandas index of Arrays as Python numbers, since Arrays cannot be hashed."""
+    """Return an index's values for pandas' hash table: Python numbers for Arrays, which have no hash."""
     if is_array_column(index):
         return column_values(index).astype(object)
     return pandas_original(INDEX, TARGET)(index)
 
 
 @hooks(MERGE, "_factorize_keys", always=True, dispatched=True)
-def places_of_keys(left: Any, right: Any, *options: Any, **keywords: Any) -> Any:
-    """Replace pandas' ``_factorize_keys``, for a merge of tables by a column that may hold Arrays.
+def factorize_keys(left: Any, right: Any, *options: Any, **keywords: Any) -> Any:
+    """Run pandas' ``_factorize_keys``, which numbers the keys of a merge, on the values of Arrays.
 
-    left, right : the columns, which are matched by the values of their elements.
+    left, right : the columns of keys, each of which may hold an Array.
     """
     keys = [column_values(x) if is_array_column(x) else x for x in (left, right)]
     return pandas_original(MERGE, "_factorize_keys")(*keys, *options, **keywords)
@@ -152,11 +152,9 @@ def build_rows(columns: Any, dtype: Any, cls: Any) -> Any:
 
 @hooks(MANAGERS, "BlockManager.as_array", always=True, dispatched=True)
 def values_of_frame(manager: Any, dtype: Any = None, *options: Any, **keywords: Any) -> Any:
-    """Return the values of a table with one column of Arrays as an ndarray of objects.
+    """Return the values of a table as pandas does, but as objects if the table is one column of Arrays.
 
-    For several columns of Arrays pandas returns such an ndarray, too.
-
-    A block is pandas' object for columns of one dtype.
+    Then ``DataFrame.values`` is an ndarray of objects, as it is for several columns of Arrays.
     """
     if dtype is None and len(manager.blocks) == 1 and is_array_column(manager.blocks[0]):
         dtype = np.dtype(object)
@@ -178,7 +176,7 @@ def is_mask(key: Any) -> Any:
 def values_without_derivative(array: Any, *options: Any, **keywords: Any) -> Any:
     """Convert a table of Arrays to numbers for scikit-learn, outside of ``interop.sklearn()``.
 
-    pandas would make objects of the elements, at which scikit-learn raises errors that name no table.
+    Otherwise scikit-learn would get a table of objects, and raise errors that do not mention the table.
     """
     if not is_active("sklearn") and holds_arrays(array):
         with contextlib.suppress(TypeError):  # a column of text: scikit-learn takes objects

@@ -265,7 +265,7 @@ def lfiltic(b: ArrayInput, a: ArrayInput, y: ArrayInput, x: ArrayInput | None = 
 def sosfilt_joint(
     g: Cotangents, sos: RawArray, x: RawArray, zi: RawArray, axis: int, xp: Namespace
 ) -> tuple[Any, ...]:
-    """Return the cotangents of sos, x and zi of ``sosfilt``, from the last section to the first.
+    """Return the cotangents of sos, x and zi for ``sosfilt``, a chain of second-order filters.
 
     g : the cotangents of the filtered signal and of the final state.  The rule holds for any a[0],
     although SciPy accepts only 1.
@@ -324,10 +324,9 @@ def whole_correlation(
 ) -> Any:
     """Return the cotangent of the full correlation of x1 and x2: g, surrounded by zeros.
 
-    SciPy returns a part of the full correlation.
-
-    g : the cotangent of this part.  part : VALID, SAME or FULL.
-    sizes1, sizes2 : the shapes of x1 and x2.  flips : 0 for correlate2d, 1 for the other functions.
+    g : the cotangent of the part of the full correlation that SciPy returned.
+    part : VALID, SAME or FULL, which part that is.  sizes1, sizes2 : the shapes of x1 and x2.
+    flips : 0 for correlate2d, 1 for other functions; the middle that SAME means is rounded differently.
     """
     pairs = [*zip(sizes1, sizes2, strict=True)]
     first = [{FULL: 0, SAME: (m - flips) // 2, VALID: m - 1}[part] for _, m in pairs]

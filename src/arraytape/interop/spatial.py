@@ -101,7 +101,7 @@ def jensenshannon(u: Array, v: Array, w: Array | None, base: float | None = None
 def normalised(x: Array) -> Any:
     """Return x / sum(x).
 
-    For elements that are 0 the sum counts as a constant, because 0 * inf would be NaN.
+    An element that is 0 is divided by a constant sum, because 0 * inf in the derivative would be NaN.
     """
     whole = arraytape.sum(x, axis=-1, keepdims=True)
     return arraytape.where(x == 0, x / arraytape.stop_gradient(whole), x / whole)

@@ -72,12 +72,11 @@ def kendalltau(x: ArrayInput, y: ArrayInput, **options: Any) -> Any:
 
 @hooks(COMMON, "_cdf_distance")
 def cdf_distance(p: float, *samples: Any) -> Any:
-    """Return SciPy's distance of two samples with symmetric derivatives for equal elements.
+    """Return SciPy's distance of two samples, such as ``wasserstein_distance``, with derivatives.
 
-    ``wasserstein_distance`` is such a distance.  p : its exponent.  samples : the samples and their
-    weights.
+    p : the exponent of the distance.  samples : two samples and, perhaps, their weights.
 
-    SciPy's own code would give the whole derivative of equal elements to one of them.
+    Equal elements share the derivative evenly; by SciPy's own code one of them would get all of it.
     """
     given: list[Any] = [
         x if x is None else asarray(x, np.float64) for x in (*samples, None, None)[:4]
@@ -127,10 +126,10 @@ def share_among_ties(x: Array, weights: Array | None) -> Any:
 
 
 class Estimate:
-    """A replacement for a compiled function of ``gaussian_kde``: the sum of kernels, or its logarithm.
+    """A replacement for a compiled function of ``gaussian_kde``, such as "gaussian_kernel_estimate".
 
-    name : the function.  SciPy selects its variant for a C type by an index:
-    ``gaussian_kernel_estimate["double"](...)``.
+    name : the function, which sums kernels at given points; "..._log" returns the logarithm of the sum.
+    As SciPy's, it is indexed by a C type first: ``Estimate(name)["double"](points, ...)``.
     """
 
     def __init__(self, name: str) -> None:

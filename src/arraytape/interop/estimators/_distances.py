@@ -1,4 +1,4 @@
-"""Compute distances between samples, and the weights of neighbors as functions of the distances."""
+"""Compute distances of samples, and weights of neighbors for regression and imputation, on Arrays."""
 
 from __future__ import annotations
 

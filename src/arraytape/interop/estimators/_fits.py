@@ -61,7 +61,7 @@ class Fit:
         self.where = self.name if method.startswith("_") else f"{self.name}.{method}"
 
     def fit_twin(self, original: Function, bound: inspect.BoundArguments) -> None:
-        """Fit a copy of the estimator without Arrays to NumPy data; store ``twin`` and ``result``.
+        """Fit a copy of the estimator with NumPy data in place of Arrays; store ``twin`` and ``result``.
 
         original : scikit-learn's method.  bound : the user's arguments, which may be Arrays.
         The data are copied first, because a fit with ``copy_X=False`` writes into them.
@@ -78,9 +78,7 @@ class Fit:
     def float_data(self, name: str) -> Array:
         """Return the argument ``name`` of the fit, such as "X", as a dense float64 Array.
 
-        The name is noted: an Array argument that the derivative rule did not read is an error.
-
-        The name is noted: an Array parameter that the derivative rule did not read is an error.
+        The name is added to ``asked``, as a sign that the derivative rule reads the argument.
         """
         self.asked.add(name)
         value = self.given[name]
@@ -118,10 +116,10 @@ class Fit:
                 self.refuse_fit(f"an Array as {name}, {describe(value)}, has no derivative here")
 
     def without_derivative(self, connected: Iterable[str]) -> dict[str, Array]:
-        """Return the fitted attributes that have no derivative rule, as results of ops without rules.
+        """Return the fitted attributes that have no derivative rule, as Arrays that raise in gradients.
 
-        connected : names of the attributes that have a rule.  If a gradient needs another attribute, the
-        op without a rule raises an error; a NumPy number would silently be a constant.
+        connected : names of the attributes that have a rule.  A gradient that needs another attribute
+        has to be an error, because the attribute's NumPy number would silently count as a constant.
         """
         parameters = self.estimator.get_params(deep=False)
         arrays = nested_arrays([*self.given.values(), *parameters.values()])
@@ -317,10 +315,9 @@ def detached_object(thing: Any) -> Any:
 def take_over(estimator: Any, twin: Any, found: Mapping[str, Any]) -> None:
     """Give the user's estimator the results of a fit.
 
-    twin : the fitted copy of the estimator, whose attributes are taken.
-
-    found : attributes with derivatives, by name; they replace those of ``twin``.  Parameters keep their
-    values, and other attributes of the estimator are deleted.
+    twin : the fitted copy of the estimator.  found : attributes with derivatives, by name.  The
+    estimator keeps its parameters, gets the attributes in ``found`` and the others of ``twin``, and
+    loses all else.
     """
     parameters = {*estimator.get_params(deep=False)}
     fitted = {name: value for name, value in vars(twin).items() if name not in parameters}
@@ -353,7 +350,7 @@ def nested_arrays(values: Iterable[Any]) -> list[Array]:
 def is_result(name: str, value: object) -> bool:
     """Return True if an attribute is a public result of a fit that may have a derivative.
 
-    The name ends in "_" and does not begin so, and its value holds floating-point numbers.
+    Its name is like "coef_" but not "_coef_", and its value holds floating-point numbers.
     """
     public = name[0] != "_" and name[-1] == "_"
     numbers = isinstance(value, np.ndarray | np.floating) and value.dtype.kind == "f"

@@ -1,4 +1,4 @@
-"""Compute one-hot columns of class labels, and weights by a classifier's option ``class_weight``."""
+"""Compute class labels as one-hot columns, and the weights that the option ``class_weight`` gives."""
 
 from __future__ import annotations
 
@@ -22,18 +22,14 @@ def indicators(labels: NumpyData, groups: NumpyData) -> Any:
 
 
 def onehot(fit: Fit) -> Any:
-    """Return the one-hot labels of a fit, shaped (samples, classes).
-
-    fit : the inputs and results of scikit-learn's fit.
-    """
+    """Return the one-hot labels of a fit, shaped (samples, classes)."""
     return indicators(fit.labels().reshape(-1), fit.twin.classes_)
 
 
 def weights_of_classes(fit: Fit, weights: Array | NumpyData | None = None) -> Array:
     """Return the weight of each class according to the estimator's option ``class_weight``.
 
-    With "balanced", the weights make the total weight of all classes equal.
-    fit : the inputs and results of scikit-learn's fit.
+    With "balanced", all classes get the same total weight.
     weights : the weight of each sample; None means 1.
     """
     given, classes = fit.estimator.class_weight, fit.twin.classes_
@@ -51,7 +47,6 @@ def weights_of_classes(fit: Fit, weights: Array | NumpyData | None = None) -> Ar
 def class_weights(fit: Fit, weights: Array | None = None) -> Array:
     """Return for each sample the weight of its class, by the estimator's option ``class_weight``.
 
-    fit : the inputs and results of scikit-learn's fit.
     weights : the weight of each sample, which "balanced" uses; None means 1.
     """
     return xp.matmul(xp.asarray(onehot(fit)), weights_of_classes(fit, weights))

@@ -64,5 +64,5 @@ def squared_hinge(y: Array, s: Array) -> Any:
 
 
 def squared_insensitive(y: Array, s: Array, epsilon: Array) -> Any:
-    """Return the squared epsilon-insensitive loss: the square of what abs(y - s) exceeds epsilon by."""
+    """Return the squared epsilon-insensitive loss, max(abs(y - s) - epsilon, 0) ** 2."""
     return xp.maximum(xp.abs(y - s) - epsilon, xp.zeros_like(s)) ** 2

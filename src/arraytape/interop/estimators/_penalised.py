@@ -1,10 +1,10 @@
-"""Differentiate the minimum of nearly all linear models: a loss of X @ coef + intercept, and a penalty.
+"""Differentiate linear models whose fit minimises a loss of X @ coef + intercept, plus a penalty.
 
     sum(weight * loss(y, X @ coef' + intercept)) + l1 |coef| + l2 |coef|^2 / 2
 
-The coefficients that are 0 because of l1 or of a bound stay 0 for data nearby.  The other coefficients
-form the active set, and are smooth functions of the data.  A fit at which a coefficient is about to
-become nonzero, or 0, has a kink, and is refused.
+Coefficients that are 0 because of l1 or of a bound stay 0 for data nearby.  The others, the active set,
+are smooth functions of the data.  A fit is refused if a tiny change of the data would change its active
+set, because the solution has a kink there.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Penalised:
         def penalised_objective(parts: Parts, *theta: Any) -> Array:
             if isinstance(self.l1, float):
                 return smooth(parts, *theta)
-            return smooth(parts, *theta) + xp.sum(theta[3] * self.sizes(parts["coef"], moves))
+            return smooth(parts, *theta) + xp.sum(theta[3] * self.l1_terms(parts["coef"], moves))
 
         theta = (
             self.X, self.y, self.weights, xp.asarray(self.l1), xp.asarray(self.l2), *self.extra,
@@ -90,8 +90,8 @@ class Penalised:
             self.examine_active_set(smooth, found, moves, theta)
         return found
 
-    def sizes(self, coef: Array, moves: NumpyData) -> Array:
-        """Return the terms of the l1 penalty: abs(coef), or if ``groups`` the lengths of its columns.
+    def l1_terms(self, coef: Array, moves: NumpyData) -> Array:
+        """Return abs(coef), whose sum l1 multiplies, or if ``groups`` the norms of the columns of coef.
 
         moves : mask of the coefficients that are not held at 0; columns without any are left out.
         """
@@ -102,13 +102,12 @@ class Penalised:
     def examine_active_set(
         self, smooth: Callable[..., Any], found: Parts, moves: NumpyData, theta: Sequence[Array]
     ) -> None:
-        """Raise NotASolution if a coefficient is about to become nonzero or 0.
+        """Raise NotASolution if a tiny change of the data would make a coefficient zero or nonzero.
 
         There the fit has a kink, and no derivative.
 
-        smooth : the objective without the l1 penalty.  found : coef and intercept at the minimum.
-        moves : mask of the coefficients that are not held at 0.  theta : the arguments of ``smooth``
-        after them.
+        smooth : the objective without l1, called as smooth(found, *theta).  found : coef and intercept
+        at the minimum.  moves : mask of the coefficients that are not held at 0.
         """
         parts = {name: xp.stop_gradient(value) for name, value in found.items()}
         theta = [xp.stop_gradient(x) for x in theta]

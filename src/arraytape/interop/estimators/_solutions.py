@@ -1,10 +1,9 @@
 """Differentiate minima and roots that scikit-learn's solvers find, with respect to data and parameters.
 
-The unknowns of a fit are called parts: a dict of named arrays.  scikit-learn's solver
-stops before the exact solution; with LogisticRegression's default tolerance, the relative distance is
-1e-2.  The value stays scikit-learn's.  The derivative is taken at the exact solution, to which Newton's
-method goes from scikit-learn's result.  A result that is farther than ``FAR`` from the exact solution
-is refused.
+The unknowns of a fit are called parts: a dict of named arrays.  scikit-learn's solver stops before the
+exact solution; with LogisticRegression's default tolerance, the relative distance is 1e-2.  The value
+stays scikit-learn's.  The derivative is taken at the exact solution, which Newton's method finds from
+there.  A result that is farther than ``FAR`` from the exact solution is refused.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ def minimum_of_parts(
     start : scikit-learn's solution, a dict of arrays.
     theta : Arrays with respect to which the solution gets derivatives.
     free : masks of the elements that vary; the others keep their values in ``start``.
-    least : lower bound of the solution's size, by which its distance from ``start`` is divided.
+    least : a solution smaller than this counts as this large in its relative distance from ``start``.
     """
     packing = Packing(start, free or {})
 
@@ -86,10 +85,7 @@ def root_of_parts(
 ) -> Parts:  # fmt: skip
     """Return the named arrays ``parts`` for which all Arrays in ``residual(parts, *theta)`` are 0.
 
-    start : scikit-learn's solution, a dict of arrays.
-    free : masks of the elements that vary; the others keep their values in ``start``.
-    least : lower bound of the solution's size, by which its distance from ``start`` is divided.
-    theta : Arrays with respect to which the solution gets derivatives.
+    start, theta, free, least : as in ``minimum_of_parts``.
     """
     packing = Packing(start, free or {})
 

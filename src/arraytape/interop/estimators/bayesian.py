@@ -69,7 +69,7 @@ def update_residuals(parts: Parts, X: Array, y: Array, count: Array, *priors: Ar
 def by_evidence(fit: Fit) -> Mapping[str, Any]:
     """Return the fitted attributes of BayesianRidge or ARDRegression as functions of the data.
 
-    They are those at the fixed point of scikit-learn's updates, and have its derivatives.
+    The attributes and their derivatives are those at the fixed point of scikit-learn's updates.
     """
     twin, X, y, weights = (fit.twin, fit.float_data("X"), fit.float_data("y"), fit.sample_weights())
     # Arrays are allowed here and get no derivative: the fixed point does not depend on where it starts.

@@ -1,7 +1,7 @@
 """Differentiate clusterings whose centers are means of the samples that the fit assigned to them.
 
-The assignment of samples to clusters is piecewise constant, so that a center's derivative is that of the
-mean of its samples.
+The assignment of samples to clusters is piecewise constant, so a center's derivative is that of the
+mean of its samples.  Functions after ``@answers`` get the estimator and the method's arguments by name.
 """
 
 from __future__ import annotations
@@ -37,8 +37,7 @@ def members(labels: NumpyData, count: int) -> Array:
 def cluster_means(fit: Fit, X: Array, weights: Array) -> Array:
     """Return the centers of clusters as weighted means of the samples X.
 
-    fit : the inputs and results of scikit-learn's fit.  weights : shaped (samples, clusters).  Raise
-    TypeError if the means are not the centers that scikit-learn returned.
+    weights : shaped (samples, clusters).  Raise TypeError if scikit-learn's centers are no such means.
     """
     found = (xp.matrix_transpose(weights) @ X) / xp.sum(weights, axis=0)[:, None]
     found_data, centers = plain_data(found), fit.twin.cluster_centers_
@@ -74,10 +73,7 @@ def k_means(fit: Fit) -> dict[str, Array]:
 @answers("sklearn.cluster._mean_shift", "MeanShift.predict")
 @answers("sklearn.cluster._affinity_propagation", "AffinityPropagation.predict")
 def predict(model: BaseEstimator, arguments: Mapping[str, Any]) -> None:
-    """Return None, so that scikit-learn's labels, which are whole numbers, get no derivative.
-
-    The decorator passes the model and the method's arguments.
-    """
+    """Return None, so that the labels from ``predict``, which are whole numbers, get no derivative."""
 
 
 @answers(KMEANS, "_BaseKMeans.score")
@@ -97,7 +93,7 @@ def transform(model: BaseEstimator, arguments: Mapping[str, Any]) -> Array:
 def mean_shift(fit: Fit) -> dict[str, Array]:
     """Return the fitted centers of MeanShift as functions of the data, so that they have derivatives.
 
-    Each is the mean of the samples within the bandwidth around it.
+    Each center is the mean of the samples within the bandwidth around it.
     """
     from sklearn.cluster import estimate_bandwidth
 
@@ -111,10 +107,7 @@ def mean_shift(fit: Fit) -> dict[str, Array]:
 
 @connects_fit("sklearn.cluster._affinity_propagation", "AffinityPropagation", ignores=("y",))
 def affinity_propagation(fit: Fit) -> dict[str, Array]:
-    """Return the fitted centers of AffinityPropagation as functions of the data.
-
-    Each center is a sample, whose derivative it has.
-    """
+    """Return the fitted centers of AffinityPropagation, which are some of the samples, as rows of X."""
     X = fit.float_data("X")
     if fit.twin.affinity == "precomputed" or not hasattr(fit.twin, "cluster_centers_"):
         return {}
@@ -132,11 +125,7 @@ def agglomerative(fit: Fit) -> dict[str, Array]:
 
 @answers("sklearn.cluster._feature_agglomeration", "AgglomerationTransform.transform")
 def pooled(model: BaseEstimator, arguments: Mapping[str, Any]) -> Array:
-    """Return the result of ``FeatureAgglomeration.transform``, for its derivatives.
-
-    It has for each sample the mean of each cluster of features.  arguments : the method's arguments by
-    name.
-    """
+    """Compute ``FeatureAgglomeration.transform``, the mean of each cluster of features, on Arrays."""
     if model.pooling_func is not np.mean:
         raise TypeError(
             f"FeatureAgglomeration.transform with pooling_func={model.pooling_func!r} has no derivative "

@@ -17,11 +17,9 @@ ADAPTER = "PandasAdapter.create_container"
 @prepares("sklearn.utils.validation", "check_array")
 @prepares("sklearn.utils._indexing", "_array_indexing")
 def table_as_array(arguments: dict[str, Any]) -> None:
-    """Convert a table of Arrays, or the values of one, to an Array, before scikit-learn's function runs.
+    """Convert ``arguments["array"]``, a table of Arrays or the ndarray of its values, to an Array.
 
-    scikit-learn has read the column names of the table already.
-
-    arguments : the function's arguments by name, which are changed.
+    scikit-learn's function then runs with the changed arguments.  It has read the table's column names.
     """
     if holds_arrays(arguments["array"]):
         arguments["array"] = arraytape.asarray(arguments["array"])
@@ -29,12 +27,10 @@ def table_as_array(arguments: dict[str, Any]) -> None:
 
 @hooks("sklearn.utils._array_api", "_remove_non_arrays")
 def arrays_in_tables(*arrays: Any, **options: Any) -> Any:
-    """Return the arguments that are arrays, with an Array for each table.
+    """Return scikit-learn's choice of the arrays among the arguments, with an Array for each table.
 
-    This replaces scikit-learn's ``_remove_non_arrays``.
-
-    scikit-learn chooses the namespace by the arrays that this function returns, and would ignore a
-    table.
+    This runs in place of ``_remove_non_arrays``, whose result decides in which namespace scikit-learn
+    computes, and which would leave tables out.
     """
     arrays = tuple([nested_arrays([x])[0] if holds_arrays(x) else x for x in arrays])
     return original("sklearn.utils._array_api", "_remove_non_arrays")(*arrays, **options)
@@ -44,7 +40,7 @@ def arrays_in_tables(*arrays: Any, **options: Any) -> Any:
 def table_of_arrays(
     adapter: Any, X_output: Any, X_original: Any, columns: Any, inplace: bool = True
 ) -> Any:
-    """Return a DataFrame whose columns hold those of an Array, for ``set_output("pandas")``.
+    """Return the columns of an Array as a DataFrame, for ``set_output(transform="pandas")``.
 
     X_output : the result of an estimator.  X_original : its input, whose index the table gets.
     """

@@ -1,7 +1,7 @@
 """Differentiate TruncatedSVD, NMF and SparsePCA, whose solvers convert Arrays to NumPy data.
 
-TruncatedSVD is differentiated as the first singular vectors.  NMF is differentiated as the root of the
-objective's slope over the nonzero elements of its factors.
+TruncatedSVD's derivatives are those of the first singular vectors.  NMF's are those of a minimum, where
+the objective's derivative with respect to each nonzero element of the factors is 0.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def penalties(model: BaseEstimator, alpha_W: Array, alpha_H: Array, shape: Shape
 
 
 def solve_weights(X: Array, H: Array, l1: Array, l2: Array, active: NumpyData) -> Array:
-    """Return the factor W of NMF that minimises the objective for a given factor H, where X is W @ H.
+    """Return the factor W of NMF that minimises the objective of X = W @ H, for a given factor H.
 
     l1, l2 : the penalties of W.  active : mask of the elements of W that are not 0; the others stay 0.
     """
@@ -157,11 +157,7 @@ def nmf_transform(model: BaseEstimator, arguments: Mapping[str, Any]) -> Array:
 
 @answers("sklearn.decomposition._sparse_pca", "_BaseSparsePCA.transform")
 def sparse_weights(model: BaseEstimator, arguments: Mapping[str, Any]) -> Array:
-    """Return the result of ``SparsePCA.transform``, for its derivatives.
-
-    It is the weights of a ridge regression of X on the components.  arguments : the method's arguments
-    by name.
-    """
+    """Return ``SparsePCA.transform``'s result on Arrays: a ridge regression of X on the components."""
     X, components = as_float(arguments["X"]) - model.mean_, as_float(model.components_)
     across = xp.matrix_transpose(components)
     gram = components @ across + as_float(model.ridge_alpha) * xp.eye(components.shape[0])

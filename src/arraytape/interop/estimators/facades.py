@@ -90,7 +90,7 @@ def labels_of_classifier(arguments: dict[str, Any]) -> None:
 
 @hooks("sklearn.utils._param_validation", "_InstancesOf.is_satisfied_by")
 def is_satisfied_by(constraint: Any, val: object) -> bool:
-    """Accept an Array as a parameter of an estimator where scikit-learn accepts a NumPy array."""
+    """Return True if an estimator's parameter has a constraint's type; an Array counts as an ndarray."""
     return isinstance(val, constraint.type) or (
         isinstance(val, Array) and issubclass(constraint.type, np.ndarray)
     )

@@ -77,10 +77,7 @@ def regressor(fit: Fit) -> Mapping[str, Any]:
 
 
 def fixed_parameters(fit: Fit) -> dict[str, Array]:
-    """Return a dict of the kernel's parameters that are Arrays and that the fit does not optimize.
-
-    fit : the inputs and results of scikit-learn's fit.
-    """
+    """Return a dict of the kernel's parameters that are Arrays and that the fit does not optimize."""
     if fit.estimator.kernel is None:
         return {}
     given = fit.estimator.kernel.get_params(deep=True)

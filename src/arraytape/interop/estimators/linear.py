@@ -31,9 +31,8 @@ Loss = Callable[..., Any]  # function of y and X @ coef + intercept; returns eac
 def fit_loss(fit: Fit, loss: Loss, y: Array, weights: Array, **penalty: Any) -> Attributes:
     """Return coef_ and intercept_ at the minimum of a penalised loss, as functions of the data.
 
-    fit : the inputs and results of scikit-learn's fit.  loss : function of y and X @ coef + intercept.
-    weights : the weight of each sample.
-    penalty : options such as the factors l1 and l2.
+    loss : function of y and X @ coef + intercept.  weights : the weight of each sample.
+    penalty : options of ``Penalised`` such as the factors l1 and l2.
     """
     twin, X = fit.twin, fit.float_data("X")
     model = Penalised(fit.name, loss, X, y, weights, **penalty)
@@ -123,13 +122,13 @@ def ridge_classifier_cv(fit: Fit) -> Attributes:
 
 
 def chosen_candidate(fit: Fit, name: str, value: ArrayInput) -> Array:
-    """Return the value that cross-validation chose for a hyperparameter, with derivatives.
+    """Return the user's candidates that cross-validation chose for a hyperparameter, as an Array.
 
-    It is differentiable with respect to the candidates that the user passed as an Array.
+    So the choice has derivatives with respect to the candidates; which one is chosen counts as a
+    constant.
 
-    name : the parameter that holds the candidates, such as "alphas".  value : the choice of
-    scikit-learn's fit, as NumPy data.  The result consists of the elements of the parameter nearest to
-    ``value``.  The choice itself counts as a constant.
+    name : the parameter with the candidates, such as "alphas".  value : scikit-learn's choice as NumPy
+    data, one number or several.  The result has the candidates nearest to it.
     """
     candidates = xp.reshape(fit.parameter(name), (-1,))
     place = np.argmin(np.abs(plain_data(candidates) - np.asarray(value)[..., None]), axis=-1)
@@ -162,10 +161,9 @@ def multi_task(fit: Fit) -> Attributes:
 def cross_validated_net(fit: Fit, groups: bool = False) -> Attributes:
     """Return the fitted attributes of LassoCV and similar models as functions of the data.
 
-    Cross-validation chose alpha, on which they depend.
-
-    If the user gave ``alphas``, alpha is one of them.  Otherwise it is a constant fraction of the least
-    alpha with which all coefficients are 0, as in scikit-learn's own grid.
+    They depend on the alpha that cross-validation chose.  If the user gave ``alphas``, alpha is one of
+    them.  Else it comes from scikit-learn's grid: a constant fraction of ``largest_alpha``, a function
+    of the data.
 
     groups : True for models with several tasks.
     """
@@ -191,7 +189,7 @@ connects_fit(DESCENT, "MultiTaskLassoCV", "MultiTaskElasticNetCV")(
 def largest_alpha(fit: Fit, ratio: Array, positive: bool) -> Array:
     """Return the least alpha with which all coefficients are 0, as a function of the data.
 
-    The grid of alphas from which cross-validation chooses begins there.
+    scikit-learn's grid of alphas for cross-validation begins there.
 
     ratio : the model's l1_ratio.  positive : True if coefficients must not be negative.
     """
@@ -433,9 +431,9 @@ POWERS = {"PoissonRegressor": 1.0, "GammaRegressor": 2.0}
 def deviance_score(
     self: Any, X: ArrayInput, y: ArrayInput, sample_weight: ArrayInput | None = None
 ) -> Any:
-    """Return D^2, the share of the deviance that the model explains, by ``d2_tweedie_score``.
+    """Return D^2, the share of the deviance that a model explains, in place of scikit-learn's ``score``.
 
-    That function accepts Arrays, and scikit-learn's method ``score``, which this replaces, does not.
+    The method refuses Arrays, but the function ``d2_tweedie_score``, which is called here, takes them.
     """
     from sklearn.metrics import d2_tweedie_score
 

@@ -30,8 +30,8 @@ def scored(
 ) -> Scores:  # fmt: skip
     """Return the score of an estimator in cross-validation, which may be an Array.
 
-    This runs in place of scikit-learn's ``_score``, which raises an error for a score that is no number.
-    It runs with 0.0 in place of each Array.
+    scikit-learn's ``_score``, which this replaces, refuses a score that is no number.  So a scorer
+    passes 0.0 to it in place of each Array, and the Arrays replace the zeros in its result.
     """
     given: dict[str, Scores] = {}
 
@@ -78,10 +78,7 @@ def score_number(score: object) -> Any:
 
 
 def kept_score(score: object, value: object) -> Any:
-    """Return the score of a scorer: the Array, or the number that scikit-learn made of it.
-
-    value : that number.
-    """
+    """Return the scorer's ``score`` if it is an Array, else scikit-learn's number for it, ``value``."""
     return score if is_score(score) else value
 
 
@@ -91,10 +88,9 @@ def is_score(score: object) -> bool:
 
 @hooks(MODULE, "_aggregate_score_dicts")
 def aggregated(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return scikit-learn's dict from names of metrics to all their scores.
+    """Return scikit-learn's dict from metrics to all their scores; scores with Arrays become one Array.
 
-    scores : a dict of scores for each split.  Scores of a metric among which is an Array become one
-    Array.
+    scores : for each split a dict from metrics to scores.
     """
     found: dict[str, Any] = original(MODULE, "_aggregate_score_dicts")(scores)
     for name in found:

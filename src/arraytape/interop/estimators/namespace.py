@@ -77,7 +77,7 @@ def logit(x: Array, out: Array | None = None, xp: Namespace | None = None) -> An
 
 @hooks("sklearn.utils._param_validation", "Interval.is_satisfied_by")
 def is_satisfied_by(constraint: Any, val: object) -> bool:
-    """Accept an Array of shape () as a parameter of an estimator, if its value lies in the interval."""
+    """Return True if a parameter lies in an interval; it may be an Array of shape (), too."""
     return bool(original_of(type(constraint).is_satisfied_by)(constraint, detached(val)))
 
 

@@ -1,7 +1,8 @@
 """Differentiate the estimators of sklearn.neighbors.
 
 scikit-learn searches neighbors in compiled trees of NumPy data.  The choice of neighbors is piecewise
-constant, so it is made with NumPy data.  Distances and weights are computed once more, on Arrays.
+constant, so it is made with NumPy data.  Distances and weights are computed again, on Arrays.
+Functions after ``@answers`` get the estimator and a dict of the method's arguments.
 """
 
 from __future__ import annotations
@@ -32,11 +33,9 @@ for module in ("_base", "_classification", "_lof", "_regression"):
 
 
 def no_weight_at_all(data: ArrayInput, value: float) -> Any:
-    """Run scikit-learn's check for rows without a weight on NumPy data.
+    """Return True if a row of ``data`` consists of ``value``, in place of scikit-learn's compiled check.
 
-    The check is compiled code.
-
-    It returns True if a row of ``data`` consists of ``value``, a bool without a derivative.
+    The check runs on NumPy data: its result, a bool, has no derivative.
     """
     from sklearn.utils.arrayfuncs import _all_with_any_reduction_axis_1
 
@@ -74,10 +73,7 @@ def kneighbors(model: BaseEstimator, arguments: Mapping[str, Any]) -> tuple[Arra
 
 
 def queries(model: BaseEstimator, arguments: Mapping[str, Any]) -> Any:
-    """Return the points whose neighbors are searched: the argument X, or the samples of the fit.
-
-    arguments : the arguments of the method by name.
-    """
+    """Return the points whose neighbors are searched: the argument X, or the samples of the fit."""
     return model._fit_X if arguments["X"] is None else arguments["X"]
 
 
@@ -105,8 +101,6 @@ def weights_within(model: BaseEstimator, arguments: Mapping[str, Any]) -> Array:
     """Return the weight of each sample for each query point, shaped (queries, samples).
 
     Samples beyond the model's radius have the weight 0, and the weights for a query sum to 1.
-
-    arguments : the arguments of the method by name; X has the query points.
     """
     X = queries(model, arguments)
     apart = metric_length(model, as_float(X)[:, None, :] - as_float(model._fit_X)[None, :, :])
@@ -135,18 +129,15 @@ def radius_classification(model: BaseEstimator, arguments: Mapping[str, Any]) ->
     "RadiusNeighborsClassifier.predict",
 )  # fmt: skip
 def classes(model: BaseEstimator, arguments: Mapping[str, Any]) -> None:
-    """Return None: the predicted labels, scikit-learn's own, get no derivative.
-
-    The decorator passes the model and the method's arguments.
-    """
+    """Return None: the predicted labels, scikit-learn's own, get no derivative."""
 
 
 # --- kernel density -----------------------------------------------------------------------------------
 @connects_fit("sklearn.neighbors._kde", "KernelDensity", ignores=("y",))
 def kernel_density(fit: Fit) -> dict[str, Array]:
-    """Return the samples and weights of a KernelDensity as further attributes of the estimator.
+    """Return the samples, weights and bandwidth of a KernelDensity's fit as Arrays, for ``samples_of``.
 
-    Its own attribute, a search tree, holds NumPy data, of which no tape knows.
+    scikit-learn keeps the samples in a search tree of NumPy data only.
     """
     X, weights = fit.float_data("X"), fit.sample_weights()
     if not has_density(fit.twin):
@@ -197,7 +188,7 @@ def samples_of(model: BaseEstimator) -> tuple[Array, Array]:
 def log_density(model: BaseEstimator, arguments: Mapping[str, Any]) -> Any:
     """Compute ``score_samples`` of a KernelDensity on Arrays, up to a constant, for its derivatives.
 
-    arguments : the method's arguments by name.  The formula is the logarithm of a sum of kernels.
+    The formula is the logarithm of a sum of kernels.
     """
     (samples, weights), h = samples_of(model), as_float(model.bandwidth_)
     X = as_float(arguments["X"])
@@ -217,14 +208,12 @@ refuses(
 # --- neighbourhood components -------------------------------------------------------------------------
 @connects_fit("sklearn.neighbors._nca", "NeighborhoodComponentsAnalysis", ignores=("init",))
 def neighborhood_components(fit: Fit) -> dict[str, Array]:
-    """Return the fitted components_ of NeighborhoodComponentsAnalysis as functions of the data.
-
-    They minimise its objective.
+    """Return the fitted components_ of NeighborhoodComponentsAnalysis, which minimise its objective.
 
     Source: Goldberger et al. 2004, "Neighbourhood components analysis", eq. 4.  A rotation of the
-    components does not change distances, so it does not change the objective: the fit ends at an
-    arbitrary rotation, which has no derivative.  A term is added to the objective that makes the minimum
-    unique, and changes no other derivative.
+    components does not change the objective, because it does not change distances.  So the fit ends at
+    an arbitrary rotation, which has no derivative.  A term is added to the objective that makes the
+    minimum unique, and changes no other derivative.
     """
     X, y, components = fit.float_data("X"), fit.labels(), fit.twin.components_
     same = xp.asarray(indicators(y, y))

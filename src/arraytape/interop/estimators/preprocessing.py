@@ -21,7 +21,7 @@ DATA = "sklearn.preprocessing._data"
 
 @hooks("sklearn.utils.extmath", "_incremental_mean_and_var")
 def incremental_mean_and_var(*args: Any, **options: Any) -> Any:
-    """Run scikit-learn's function without NumPy's warnings of 0 / 0, which it also does for NumPy data.
+    """Run scikit-learn's function without NumPy's warnings of 0 / 0, which it hides only for NumPy data.
 
     The NaN of 0 / 0 arises in the first batch, and scikit-learn overwrites it.
     """

@@ -1,10 +1,10 @@
 """Differentiate support vector machines, which scikit-learn fits by the compiled library libsvm.
 
-The fits are differentiated as solutions of the Karush-Kuhn-Tucker conditions.  A machine has candidates:
-pairs of a sample and a sign.  It finds a weight 0 <= alpha <= limit for each candidate, such that
+The fits are differentiated as solutions of the Karush-Kuhn-Tucker conditions.  A candidate is a pair of
+a sample and a sign, 1 or -1.  A machine finds a weight 0 <= alpha <= limit for each candidate, so that
 
-    f(x) = sum(sign alpha k(sample, x)) + b     is the target, where alpha is between its bounds,
-    sum(sign alpha) = total                     and, with nu, sum(alpha) = mass
+    f(x) = sum(sign alpha k(sample, x)) + b   is the candidate's target, where alpha is not at a bound,
+    sum(sign alpha) = total,                  and sum(alpha) = mass in NuSVC and NuSVR
 
 A regression has two candidates for each sample.  A classifier has a machine for each pair of classes,
 with one candidate for each sample of the pair.  Source: Chang and Lin 2011, "LIBSVM: a library for
@@ -43,15 +43,14 @@ ROUNDS = 50  # largest number of corrections of libsvm's states, see ``Dual.stat
 class Dual:
     """The optimization problem that one support vector machine solves, in its dual form.
 
-    The machine separates two classes, or is a regression.  A candidate is a pair of a sample and a sign
-    (1 or -1), with a weight alpha.
+    The machine separates two classes, or is a regression.  The module's docstring explains candidates.
 
     name : the estimator's name, for messages.
-    rows, signs, targets, limits : arrays with one element for each candidate; a row is a sample's index.
+    rows, signs, targets, limits : an element for each candidate; a row is the index of a sample.
     alpha, b : libsvm's solution.
-    total, mass : what sum(sign * alpha) and sum(alpha) have to be; mass is None without nu.
-    free : name of a further unknown, or "".  The "width" of the tube is subtracted from sign * target.
-    The "scale" multiplies limits and mass.
+    total, mass : what sum(sign * alpha) and sum(alpha) have to be, or None for a sum of any size.
+    free : name of a further unknown, or "".  "width", half the width of NuSVR's tube, is subtracted
+    from sign * target.  "scale", of NuSVC, multiplies limits and mass.
     """
 
     name: str
@@ -69,8 +68,7 @@ class Dual:
     def solve_machine(self) -> tuple[Any, Array, Array]:
         """Return the machine's exact solution near libsvm's, as a function of the data.
 
-        A candidate is a pair of a sample and a sign.  Return the indices of the candidates with alpha >
-        0, their weights alpha, and the constant b.
+        The three results are the indices of the candidates with alpha > 0, their weights alpha, and b.
         """
         found = self.states()
         inner, outer = np.flatnonzero(found == 0), np.flatnonzero(found > 0)
@@ -79,7 +77,7 @@ class Dual:
         signs, count = self.signs[there], len(inner)
         start: dict[str, Any] = {"alpha": self.alpha[inner], "b": np.asarray(self.b)}
         if self.free:
-            start["extra"] = np.asarray(self.extra(found))
+            start["extra"] = np.asarray(self.extra_unknown(found))
 
         def machine_residual(
             parts: Parts, K: Array, targets: Array, limits: Array, total: Array, *mass: Any
@@ -101,12 +99,10 @@ class Dual:
         return there, xp.concat([parts["alpha"], bound]), parts["b"]
 
     # --- states: the candidates at a bound, from NumPy data ------------------------------------------
-    def extra(self, states: NumpyData | None) -> Any:
-        """Return the further unknown of a nu-machine, the "width" or "scale", at libsvm's solution.
+    def extra_unknown(self, states: NumpyData | None) -> Any:
+        """Return the unknown that ``free`` names, the "width" or the "scale", at libsvm's solution.
 
-        ``free`` says which of the two.
-
-        states : for each candidate, 0 if its weight alpha is between its bounds; "width" needs them.
+        states : the result of ``states``; the "width" is found from the candidates of state 0.
         """
         if self.free == "scale":
             return float(np.sum(self.alpha)) / float(plain_data(self.mass))
@@ -116,13 +112,13 @@ class Dual:
         return float(np.mean(self.signs[inner] * (plain_data(self.targets)[inner] - f)))
 
     def states(self) -> Any:
-        """Return for each candidate (a sample with a sign) whether its weight alpha is at a bound.
+        """Return for each candidate -1 if its weight alpha is 0, 1 if alpha is at its limit, else 0.
 
-        The state is -1 if alpha is 0, 1 if alpha is at its limit, else 0.  libsvm stops before the exact
-        solution.  So the states of its solution are changed until the KKT conditions hold.
+        libsvm stops before the exact solution.  So the states of its solution are changed until the KKT
+        conditions hold.
         """
         limits = plain_data(self.limits)
-        scale = self.extra(None) if self.free == "scale" else 1.0
+        scale = self.extra_unknown(None) if self.free == "scale" else 1.0
         states = np.where(
             self.alpha <= 0, -1, np.where(self.alpha >= limits * scale * (1 - 1e-9), 1, 0)
         )
@@ -143,11 +139,10 @@ class Dual:
         return states
 
     def conditions_at(self, states: NumpyData) -> tuple[Any, Any, float]:
-        """Solve the KKT conditions for the weights alpha, if it is known which ones are at a bound.
+        """Solve the KKT conditions for alpha and b, given which weights alpha are at a bound.
 
-        It is known from ``states``: -1 for candidates with alpha 0, 1 for those with alpha at its limit,
-        else 0.  Return three results: alpha and sign * (target - f) of each candidate, and the "scale"
-        (or 1).
+        states : for each candidate -1 if alpha is 0, 1 if alpha is at its limit, else 0.  Return alpha,
+        the slack sign * (target - f) of each candidate, and the "scale" (or 1).
         """
         inner, outer = states == 0, states > 0
         K = self.kernel.plain_between(self.rows, self.rows)
@@ -182,11 +177,11 @@ class Dual:
         return alpha, signs * (known - table @ found), float(factor)
 
     def examine_states(self, states: NumpyData, share: NumpyData, slack: NumpyData) -> None:
-        """Raise NotASolution if a small change of the data could move a weight alpha to or from a bound.
+        """Raise NotASolution if a tiny change of the data could move a weight alpha to or from a bound.
 
-        There the fit has a kink, and no derivative.  states : -1 or 1 for weights at a bound, else 0.
+        There the fit has a kink, and no derivative.
 
-        share : alpha divided by the limit.  slack : sign * (target - f), f the machine's function.
+        states : as in ``conditions_at``.  share : alpha / limit.  slack : sign * (target - f).
         """
         margin = EDGE * max(1.0, float(np.max(np.abs(plain_data(self.targets)))))
         inner = states == 0
@@ -308,13 +303,11 @@ def support_vectors(fit: Fit) -> Mapping[str, Array]:
 def spread_weights(
     support: NumpyData, places: NumpyData, dual: Dual, found: NumpyData, alpha: Array
 ) -> Array:
-    """Return a row of scikit-learn's dual_coef_ with the weights of one machine, and 0 elsewhere.
+    """Return a row of scikit-learn's dual_coef_ with one machine's weights, sign * alpha, and else 0.
 
-    A weight is sign * alpha.
-
-    support : the samples that are support vectors, by index.  places : mask of the support vectors whose
-    weights in this row belong to the machine.  dual : the machine's problem.  found : the candidates
-    with alpha > 0.
+    support : indices of the samples that are support vectors, one for each column.  places : mask of
+    the columns that belong to the machine in this row.  dual : the machine's problem.
+    found, alpha : the indices and weights of its candidates with alpha > 0.
     """
     matrix = np.zeros((len(support), len(found)))
     for column, candidate in enumerate(found):
@@ -337,18 +330,12 @@ class Machine:
 
 
 def class_pairs(count: int) -> list[tuple[int, int]]:
-    """Return the pairs of numbers of classes; libsvm has a machine for each pair, in this order.
-
-    count : the number of classes.
-    """
+    """Return the pairs of classes for which libsvm has a machine, in its order: (0, 1), (0, 2), ..."""
     return [*itertools.combinations(range(count), 2)]
 
 
 def machines_of_fit(fit: Fit, kernel: Kernel) -> list[Machine]:
-    """Return the support vector machines of a fit: a classifier has one for each pair of classes.
-
-    fit : the inputs and results of scikit-learn's fit.  kernel : the kernel with the samples.
-    """
+    """Return the support vector machines of a fit: a classifier has one for each pair of classes."""
     twin = fit.twin
     if twin._impl in ("c_svc", "nu_svc"):
         return [machine_of_pair(fit, kernel, *two) for two in class_pairs(len(twin.classes_))]

@@ -50,12 +50,9 @@ def state_arrangement(name: str, *arrays: str, conjugated: bool = False) -> None
 
 
 def element_numbers(parts: list[Any]) -> list[Any]:
-    """Assign the numbers 1, 2, ... to the elements of several arrays, one array after the other.
+    """Return for each of several arrays the numbers of its elements: 1, 2, ... through all arrays.
 
-    SciPy then arranges the numbers in place of the elements.  Return an array of numbers for each array,
-    in its shape.
-
-    parts : the arrays.
+    SciPy arranges these numbers in place of the elements.
     """
     ends = [*itertools.accumulate(math.prod(part.shape) for part in parts)]
     return [
@@ -65,11 +62,9 @@ def element_numbers(parts: list[Any]) -> list[Any]:
 
 
 def gather_elements(parts: list[Any], places: Any) -> Any:
-    """Return an Array of elements of several arrays, arranged as their numbers are in ``places``.
+    """Return the elements of several arrays in the arrangement that SciPy gave to their numbers.
 
-    parts : the arrays.
-
-    places : an array of numbers from ``element_numbers``, or 0 for an element that is 0.
+    parts : the arrays.  places : the arranged numbers from ``element_numbers``; 0 stands for a zero.
     """
     flat = xp.concat([xp.asarray(part) for part in parts], axis=None)
     if 0 in flat.shape:

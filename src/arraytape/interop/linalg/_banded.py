@@ -65,12 +65,11 @@ def adjoint_band(ab: RawArray, lower: int, upper: int, xp: Namespace) -> Any:
 def solve_banded_rule(
     g: RawArray, ab: RawArray, b: RawArray, y: RawArray, lower: int, upper: int, xp: Namespace
 ) -> Any:
-    """Return the cotangents of ab and b for SciPy's ``solve_banded``: A y = b.
+    """Return the cotangents of ab and b for ``solve_banded``: A y = b, where ab has the diagonals of A.
 
-    They are the diagonals of -u y^H, and u, where A^H u = g.
+    With the solution u of A^H u = g, that of b is u, and that of ab has the diagonals of -u y^H.
 
-    g : the cotangent of the solution y.  ab : the diagonals of A.  lower, upper : the numbers of
-    diagonals below and above the main one.
+    g : the cotangent of y.  lower, upper : the numbers of diagonals below and above the main one.
     """
     g, y = as_columns(b, g, y)
     u = solve_banded_op(adjoint_band(ab, lower, upper, xp), g, lower=upper, upper=lower)
@@ -93,8 +92,8 @@ def solveh_banded_rule(
 ) -> Any:
     """Return the cotangents of ab and b for A y = b with a Hermitian A, whose diagonals are ab.
 
-    lower : True if ab holds the lower triangle.  They are the diagonals of -(u y^H + y u^H), and u,
-    where A u = g, the cotangent of y.
+    With the solution u of A u = g, the cotangent of ab has the diagonals of -(u y^H + y u^H), and that
+    of b is u.  g : the cotangent of y.  lower : True if ab holds the lower triangle.
     """
     g, y = as_columns(b, g, y)
     u = solveh_banded_op(ab, g, lower=lower)
@@ -148,9 +147,9 @@ def diagonal_sums(u: RawArray, y: RawArray, offsets: range, xp: Namespace) -> li
 
 
 def row_cotangent(sums: list[Any], c: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent of the first row r of a Toeplitz matrix: 0, and ``sums`` of diagonals.
+    """Return the cotangent of the first row r of a Toeplitz matrix: 0 for r[0], and ``sums`` for r[1:].
 
-    The cotangent of r[0] is 0, because SciPy reads this element from c.
+    SciPy reads the first element from the column c.  sums : those of the matrix cotangent's diagonals.
     """
     return xp.stack([xp.zeros_like(sums[0] if sums else c[..., 0]), *sums], axis=-1)
 
@@ -289,14 +288,13 @@ def matrix_to_band(x: RawArray, like: RawArray, lower: bool, xp: Namespace) -> A
 
 
 def cholesky_banded_rule(g: RawArray, ab: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of ``ab``, the diagonals of a matrix, for its Cholesky factorisation.
+    """Return the cotangent of ``ab``, the diagonals of a matrix, for SciPy's ``cholesky_banded``.
 
-    g : the cotangent of y, which holds the diagonals of the Cholesky factor.  lower : True if ab holds
-    the lower triangle.
+    g : the cotangent of y, which holds the diagonals of the factor.  lower : True if ab holds the lower
+    triangle.
 
-    The result has the diagonals of the cotangent of the matrix, by the rule of ``cholesky``.  The
-    corners of ab are no elements of the matrix.  SciPy copies them to the result, so their cotangent is
-    g.
+    The rule of ``cholesky`` gives the cotangent of the matrix, and the result has its diagonals.  The
+    unused corners of ab are copied to y by SciPy, so their cotangent is g.
     """
     factor, pull = (band_to_matrix(x, lower, xp) for x in (y, g))
     half = rules.cholesky_vjp(pull, factor, not lower, xp)
@@ -315,8 +313,8 @@ def cho_solve_banded_rule(
 ) -> Any:
     """Return the cotangents of c and b for A y = b, where c has the diagonals of A's Cholesky factor.
 
-    lower : True if c holds a lower factor.  That of b is u, where A u = g, the cotangent of y.  That of
-    c has the diagonals of -(u y^H + y u^H) L for a lower factor L.
+    With the solution u of A u = g, the cotangent of b is u, and that of c has, for a lower factor L,
+    the diagonals of -(u y^H + y u^H) L.  g : the cotangent of y.  lower : True if the factor is lower.
     """
     g, y = as_columns(b, g, y)
     u = cho_solve_banded_op(c, g, lower=lower)

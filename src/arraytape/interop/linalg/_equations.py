@@ -63,8 +63,8 @@ def continuous_are_rule(
 ) -> Any:
     """Return the cotangents of a, b, q and r, where y solves the continuous Riccati equation.
 
-    They are -2 y z, 2 h, -z and -k h.  Here k = r^-1 b^H is the gain without y, and h = y z y k^H.  z
-    solves c z + z c^H = g with the closed loop c = a - b k y; g is the cotangent of y.
+    They are -2 y z, 2 h, -z and -k h, with k = r^-1 b^H and h = y z y k^H.  z solves c z + z c^H = g
+    for c = a - b k y, the matrix of the closed loop.  g is the cotangent of y.
     """
     gain = xp.linalg.solve(r, adjoint(b, xp))  # r^-1 b^H
     z = symmetric(lyapunov_op(a - b @ gain @ y, symmetric(g, xp)), xp)

@@ -36,8 +36,8 @@ def transposed_derivative(
 ) -> Any:
     """Return the cotangent of the matrix ``a``, given the cotangent g of ``function(a)``.
 
-    It is D^H, where D is the derivative of ``function`` at a along g^H.  The derivative is taken at a,
-    not at a^H, so that it is on the branch that ``function`` used.
+    The cotangent is D^H, where D is the derivative of ``function`` at a along the direction g^H.  The
+    derivative is not taken at a^H, because ``function`` could be on another branch there.
     """
     return adjoint(derivative_along(function, a, adjoint(g, xp), xp), xp)
 

@@ -1,4 +1,4 @@
-"""Differentiate scipy.linalg.norm: SciPy computes the value, rules of the array API the derivative."""
+"""Differentiate scipy.linalg.norm: SciPy computes the value, rules of ``xp.linalg`` the derivative."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Differentiate factorisations of scipy.linalg with orthogonal factors: QR, RQ, SVD, polar.
+"""Differentiate QR, RQ, SVD and polar factorisations, null spaces and ranges of scipy.linalg.
 
-Null spaces and ranges are here, too.
+unread : a rule's masks of the elements of its results that the target does not read, or None.
 """
 
 from __future__ import annotations
@@ -25,12 +25,10 @@ from .._statements import hooks
 
 
 def nan_where_used(found: RawArray, extra: RawArray | None, xp: Namespace) -> Any:
-    """Return the cotangent of a matrix, or NaN if the target depends on an arbitrary choice.
+    """Return ``found``, the cotangent of a matrix, or NaN if the target depends on an arbitrary choice.
 
-    found : the cotangent.
-
-    extra : the cotangent of columns that only complete a basis, and are no function of the matrix; None
-    or 0 if the target does not depend on them.
+    extra : the cotangent of columns that only complete a basis, so that SciPy may choose them; None or
+    0 if the target does not depend on them.
     """
     if extra is None or 0 in extra.shape[-2:]:
         return found
@@ -45,10 +43,9 @@ def qr_joint(
     """Return the cotangent of the matrix a for its QR factorisation: Q R is a[:, order].
 
     g : the cotangents of Q, R and ``order``.
-    unread : masks of the elements that the target does not read, or None.
 
-    The result is that of the array API's ``qr``, with columns in the order of a.  If the target depends
-    on columns of Q that only complete a basis, the cotangent is NaN.
+    The rule of ``xp.linalg.qr`` gives the cotangent of a[:, order].  If the target depends on columns
+    of Q that only complete a basis, the cotangent is NaN.
     """
     gQ, gR, *_ = g
     k = min(Q.shape[-2], R.shape[-1])
@@ -151,12 +148,10 @@ def svd_joint(
     g: Cotangents, U: RawArray, S: RawArray, Vh: RawArray, unread: tuple[Any, ...] | None,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of the matrix a, given those of U, S and Vh.
+    """Return the cotangent of the matrix a, given the cotangents g of U, S and Vh.
 
-    unread : masks of the elements that the target does not read, or None.
-
-    The result is that of the array API's ``svd`` without full matrices.  A gradient that depends on the
-    vectors that complete U or Vh to square matrices is NaN.
+    The rule of ``xp.linalg.svd`` without full matrices gives the cotangent.  A gradient that depends on
+    the vectors that complete U or Vh to square matrices is NaN.
     """
     gU, gS, gVh = g
     k = S.shape[-1]

@@ -1,7 +1,12 @@
 """Differentiate eigenvalues and eigenvectors of scipy.linalg.
 
 SciPy computes them by LAPACK, on NumPy data.  The rules call those of the array API's functions
-(``ops/_spectral.py``), on the whole matrix that SciPy reads from its argument.
+(``ops/_spectral.py``), on the whole matrix that SciPy reads from its argument.  Parameters of rules:
+
+first : the index of the first returned eigenvalue among all.
+unread : masks of the result's elements that the target does not read, or None.
+limits : the object that computes limits of quotients in a rerun after a NaN; else False.
+lower : True if SciPy reads the lower triangles.  Elements that it does not read get the cotangent 0.
 """
 
 from __future__ import annotations
@@ -29,10 +34,9 @@ from ._structures import pull_structure, read_structure
 
 # --- Hermitian matrices, and generalized problems a v = w b v ---------------------------------------
 def reduce_generalised(a: RawArray, b: RawArray, lower: bool, xp: Namespace) -> tuple[Any, Any]:
-    """Reduce the generalized problem a v = w b v to an ordinary one.
+    """Reduce the eigenproblem a v = w b v to an ordinary one: return L with b = L L^H, and L^-1 a L^-H.
 
-    ``eigh`` solves it.  lower : True if a and b are read from their lower triangles.  Return L with b =
-    L L^H, and the matrix L^-1 a L^-H, which has the eigenvalues w.
+    The second matrix has the eigenvalues w.
     """
     factor = xp.linalg.cholesky(read_structure(b, "hermitian", lower, xp))
     half = xp.linalg.solve(factor, read_structure(a, "hermitian", lower, xp))
@@ -45,14 +49,9 @@ def eigh_back(
 ) -> Any:  # fmt: skip
     """Return the cotangent of a Hermitian matrix, given the cotangents of some eigenpairs.
 
-    g : the cotangents of ``values`` and ``vectors``.
-    values, vectors : the eigenpairs that a call of ``eigh`` returned.  first : index of the first of
-    these eigenvalues among all.
-    unread : masks of the elements that the target does not read, or None.
-    limits : the object that computes limits of quotients in a rerun after a NaN; else False.
+    g : the cotangents of ``values`` and ``vectors``, the eigenpairs that a call of ``eigh`` returned.
 
-    The rule of ``eigh`` needs all eigenvalues and eigenvectors; those that the call did not return are
-    computed here.
+    The rule of ``xp.linalg.eigh`` needs all eigenpairs, so the other ones are computed here.
     """
     n, k = matrix.shape[-1], values.shape[-1]
     if k == n:
@@ -81,14 +80,7 @@ def eigh_joint(
     g: Cotangents, a: RawArray, values: RawArray, vectors: RawArray, first: RawArray, lower: bool,
     unread: tuple[Any, ...] | None, limits: Any, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of the Hermitian matrix a, given those of eigenvalues and eigenvectors.
-
-    first : index of the first of the eigenvalues among all.  lower : SciPy's option.
-    unread : masks of the elements that the target does not read, or None.
-    limits : the object that computes limits of quotients in a rerun after a NaN; else False.
-
-    Elements of a that SciPy does not read get 0.
-    """
+    """Return the cotangent of the Hermitian matrix a, given those of eigenvalues and eigenvectors."""
     g = g[:2]
     matrix = read_structure(a, "hermitian", lower, xp)
     unread = tuple(unread[:2]) if unread else unread
@@ -101,9 +93,6 @@ def generalised_joint(
     lower: bool, unread: tuple[Any, ...] | None, xp: Namespace,
 ) -> Any:  # fmt: skip
     """Return the cotangents of a and b for the generalized problem a v = w b v, given those of w and v.
-
-    first : index of the first of the eigenvalues w among all.  lower : SciPy's option.
-    unread : masks of the elements that the target does not read, or None.
 
     With b = L L^H, w and L^H v are the eigenvalues and eigenvectors of L^-1 a L^-H.
     """
@@ -134,8 +123,8 @@ def generalised_joint(
 def eigh_of(name: str, generalised: bool, joint: Callable[..., Any]) -> LibraryOp:
     """Return an op that runs SciPy's ``eigh`` for a v = w v or, if ``generalised``, a v = w b v.
 
-    name : the op's name.  joint : the function that returns the cotangents of its inputs.  The third
-    result is the index of the first returned eigenvalue among all, which the rule needs.
+    name : the op's name.  joint : the rule that returns the cotangents of the op's inputs.  The op has
+    a third result, the index ``first``, which the rule needs.
     """
 
     def compute_eigh(
@@ -170,10 +159,7 @@ EIGH_B = eigh_of("scipy.linalg.eigh with b", True, generalised_joint)
 
 
 def values_rule(g: RawArray, a: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of the Hermitian matrix a, given that of its eigenvalues, g.
-
-    lower : True if SciPy reads the lower triangle of a.  Elements of a that SciPy does not read get 0.
-    """
+    """Return the cotangent of the Hermitian matrix a, given that of its eigenvalues, g."""
     matrix = read_structure(a, "hermitian", lower, xp)
     return pull_structure(spectral.eigvalsh_vjp(g, matrix, xp), "hermitian", lower, xp)
 
@@ -199,8 +185,7 @@ eigvalsh_b_op = library_op(
 def generalised_values(g: RawArray, a: RawArray, b: RawArray, lower: bool, xp: Namespace) -> Any:
     """Return the cotangents of a and b, given that of the eigenvalues w of a v = w b v, g.
 
-    lower : True if SciPy reads the lower triangles.  They are v diag(g) v^H and -v diag(g w) v^H, where
-    v^H b v = 1.
+    With v^H b v = 1, they are v diag(g) v^H and -v diag(g w) v^H.
     """
     factor, matrix = reduce_generalised(a, b, lower, xp)
     values, turned = xp.linalg.eigh(matrix)
@@ -293,8 +278,6 @@ def banded_joint(
     """Return the cotangent of ``a_band``, the diagonals of a Hermitian matrix as rows.
 
     g : the cotangents of the eigenvalues and eigenvectors of the matrix.
-    lower : True if ``a_band`` holds the lower triangle.
-    unread : masks of the elements that the target does not read, or None.
 
     The result has the diagonals of the cotangent of the whole matrix, by the rule of ``eigh``.
     """
@@ -305,8 +288,7 @@ def banded_joint(
 def banded_values(g: RawArray, a_band: RawArray, lower: bool, xp: Namespace) -> Any:
     """Return the cotangent of ``a_band``, the diagonals of a Hermitian matrix as rows.
 
-    g : the cotangent of the eigenvalues of the matrix.  lower : True if ``a_band`` holds the lower
-    triangle.
+    g : the cotangent of the eigenvalues of the matrix.
 
     The result has the diagonals of the cotangent of the whole matrix, by the rule of ``eigvalsh``.
     """

@@ -39,13 +39,9 @@ def read_structure(a: RawArray, structure: str, lower: bool, xp: Namespace) -> A
 
 
 def pull_structure(g: RawArray, structure: str, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of a matrix argument of SciPy, of which it reads only a part.
+    """Return the cotangent of a matrix argument, given the cotangent g of ``read_structure(argument)``.
 
-    An example is one triangle of a symmetric matrix.
-
-    g : the cotangent of the whole matrix.  structure : what SciPy assumes of it, such as "symmetric".
-    lower : True if SciPy reads the lower triangle.  Elements of the argument that SciPy does not read
-    get 0.
+    structure, lower : as in ``read_structure``.  Elements that SciPy does not read get 0.
     """
     if structure in ("hermitian", "symmetric"):
         across = adjoint(g, xp) if structure == "hermitian" else xp.matrix_transpose(g)
@@ -54,7 +50,7 @@ def pull_structure(g: RawArray, structure: str, lower: bool, xp: Namespace) -> A
 
 
 def own_diagonal(x: RawArray, structure: str, xp: Namespace) -> Any:
-    """Return the diagonal of a matrix x as a diagonal matrix; its real part for "hermitian"."""
+    """Return x without its other elements than the diagonal, as SciPy reads it: real if "hermitian"."""
     diagonal = diagonal_part(x, xp)
     if structure == "hermitian" and is_complex(x):
         return xp.real(diagonal) + 0j

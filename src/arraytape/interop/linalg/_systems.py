@@ -154,8 +154,9 @@ OTHER_TRIANGLE_STAYS = bool(scipy.linalg.cho_factor(np.asarray([[4.0, 1.0], [2.0
 def cho_factor_rule(g: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
     """Return the cotangent of a, given g, that of the result y of ``cho_factor``.
 
-    lower : True if SciPy reads the lower triangle of a.  It is the cotangent by the rule of
-    ``cholesky``, plus g at the elements that SciPy copied from a.
+    One triangle of y is the Cholesky factor: see ``cholesky_rule``.  Some versions of SciPy copy the
+    other triangle from a, where the cotangent is g.  lower : True if SciPy reads the lower triangle of
+    a.
     """
     kept, other = (xp.tril, xp.triu) if lower else (xp.triu, xp.tril)
     factor = cholesky_rule(kept(g), kept(y), lower, xp)
@@ -184,8 +185,8 @@ def cho_solve_rule(
 ) -> Any:
     """Return the cotangents of c and b for L L^H y = b, where c is the Cholesky factor L.
 
-    lower : True if c holds L in its lower triangle.  They are -(u y^H + y u^H) L and u, where u solves L
-    L^H u = g, and g is the cotangent of y.
+    With the solution u of L L^H u = g, they are -(u y^H + y u^H) L and u.  g : the cotangent of y.
+    lower : True if c holds L in its lower triangle.
     """
     g, y = as_columns(b, g, y)
     u = cho_solve_op(c, g, lower=lower)
@@ -226,10 +227,7 @@ def to_matrix_order(x: RawArray, rows: RawArray, xp: Namespace) -> Any:
 
 
 def to_factor_order(x: RawArray, rows: RawArray, xp: Namespace) -> Any:
-    """Move row ``rows[i]`` of x to row i: from the order of the matrix to that of the factors L U.
-
-    lower, upper : the factors L and U.  g : the pair (gL, gU).
-    """
+    """Move row ``rows[i]`` of x to row i: from the order of the matrix to that of the factors L U."""
     return xp.take_along_axis(x, xp.broadcast_to(rows[..., None], x.shape), axis=-2)
 
 
@@ -340,10 +338,10 @@ def lu_solve_joint(
 ) -> Any:  # fmt: skip
     """Return the cotangents of lu and b for ``lu_solve``, which solves a system by its LU factors.
 
+    The cotangent of b is u, the solution of the adjoint system for the cotangent of y.  For trans=0,
+    the product L U has the cotangent -u y^H, from which the product rule yields those of L and U.
     g : the cotangents of the results.  lu : the factors L and U in one matrix.  y : the solution.
-    rows : the rows of the matrix in the order of L U.  The cotangent of b is u, the solution of the
-    adjoint system with the right-hand side g.  For trans=0 that of the matrix L U is -u y^H, from which
-    the product rule yields those of L and U.
+    rows : row i of L U is row ``rows[i]`` of the system's matrix.
     """
     g, y = as_columns(b, g[0], y)
     if trans == 1:
@@ -388,9 +386,9 @@ def lu_solve(
 
 # --- least squares, pseudo-inverses ---------------------------------------------------------------
 def nan_if_cut(found: RawArray, a: RawArray, pseudo: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent ``found`` of a matrix a, or NaN if the rule that computed it does not hold.
+    """Return ``found``, the cotangent of a matrix a by a rule, or NaN if the rule does not hold for a.
 
-    The rule does not hold if the pseudo-inverse of a, ``pseudo``, ignores nonzero singular values.
+    The rule does not hold if ``pseudo``, the pseudo-inverse of a, ignores nonzero singular values.
     """
     rest = largest_abs(a @ (pseudo @ a) - a, (-2, -1), xp)
     cut = rest > largest_abs(a, (-2, -1), xp) * rules.half_the_digits(a)
@@ -455,8 +453,8 @@ def lstsq_joint(
 
     cond : SciPy's option, the ratio below which singular values count as 0.
 
-    x is pinv(a) b: Golub and Pereyra 1973, eq. (4.12).  x minimises the residues |b - a x|^2, so the
-    derivative of the residues with respect to x is 0.
+    The solution x is pinv(a) b, whose derivative is in Golub and Pereyra 1973, eq. (4.12).  x minimises
+    the residues |b - a x|^2, so their derivative with respect to x is 0.
     """
     gx, to_residues, _, *to_values = g
     right, x = as_columns(b, b, x)

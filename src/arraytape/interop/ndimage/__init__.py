@@ -37,12 +37,11 @@ data_for_results = _ni_support._get_output
 
 
 def get_output(output: Output, *args: Any, **keywords: Any) -> Any:
-    """Return the array into which a function of SciPy writes its result.
+    """Return the array into which a function of SciPy writes its result, in place of ``_get_output``.
 
-    This replaces SciPy's ``_get_output``.  output : SciPy's argument: a dtype, an array or None.
+    output : SciPy's argument: a dtype, an array or None.
 
-    Return an Array, whose writes are recorded, if SciPy's calling function has an Array among its
-    variables.
+    The result is an Array, whose writes are recorded, if the calling function has one in a variable.
     """
     made = data_for_results(output, *args, **keywords)
     if made is output or not is_active("scipy"):

@@ -37,13 +37,11 @@ Function = Callable[..., Any]
 def pad_cotangent(
     g: RawArray, sizes: Sequence[int], axes: Sequence[int], xp: Namespace
 ) -> tuple[Any, list[int]]:
-    """Prepare the cotangent g of a correlation for its correlation with the reversed weights.
+    """Return the arguments with which SciPy's ``correlate`` computes the adjoint of a correlation.
 
-    That correlation gives the cotangent of the image.
-
-    Return g with zeros at the end of each axis, and the origins for SciPy's ``correlate``.  With these,
-    there is a result for each element of the image and of its padding.  sizes : the lengths of the
-    weights along ``axes``.
+    They are g, the cotangent of the correlation, padded with zeros at the end of each axis, and
+    origins.  Correlated with the reversed weights, g gives the cotangent of the padded image.
+    sizes : the lengths of the weights along ``axes``.
     """
     for axis, size in zip(axes, sizes, strict=True):
         g = append_zeros(g, axis, size - 1, xp)
@@ -282,13 +280,10 @@ def selection_adjoint(
 def is_selected(
     x: RawArray, y: RawArray, heights: NumpyData | None, tap: Shape, xp: Namespace
 ) -> Any:
-    """Return a mask of the results of a filter that equal the element at the position ``tap``.
-
-    For these the filter, such as a minimum, selected this element.
+    """Return a mask of the results for which a filter, such as a minimum, selected the element ``tap``.
 
     tap : a position in the footprint.  x : for each result, the element of the image at this position.
-    y : the results.  heights : the structure of a grey morphology, which is added to the image; None for
-    other filters.
+    y : the results.  heights : what a grey morphology adds to the image before it selects, or None.
     """
     if heights is None:
         return xp.astype(x, y.dtype, copy=False) == y
@@ -317,12 +312,9 @@ def apply_selection(
 ) -> Any:  # fmt: skip
     """Run a filter of SciPy that selects elements of the Array x, such as a minimum, as a recorded op.
 
-    Its option ``output=`` is served, too.
-
-    name : SciPy's function.  arguments_for : a function of the output's dtype that returns the arguments
-    of SciPy's function after x.  axes : the axes of x that the footprint spans.
-    mode, cval, origin : SciPy's options.  heights : numbers that a grey morphology adds to the elements,
-    or None.
+    name : SciPy's function.  arguments_for : maps the result's dtype to its arguments after x.
+    output, mode, cval, origin : SciPy's options.  axes : the axes of x that the footprint spans.
+    heights : numbers that a grey morphology adds to the elements, or None.
     """
     others = [axis for axis in range(x.ndim) if axis not in axes]
     modes = ["constant"] * x.ndim

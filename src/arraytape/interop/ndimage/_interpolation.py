@@ -50,10 +50,10 @@ def spline_adjoint(
 
     border : SciPy's code of the continuation beyond the ends, such as WRAP.  shape : that of the input.
 
-    The filter multiplies by the inverse of a matrix of B-spline values.  For the border GRID_WRAP that
-    matrix is symmetric; for mirrored borders it is symmetric if both ends are weighted by a half.  For
-    NEAREST and REFLECT, SciPy's inverse is not exact, so the cotangent is multiplied by the transpose of
-    the matrix that SciPy applies.
+    The filter multiplies by an inverse matrix, whose transpose is needed.  For GRID_WRAP the matrix is
+    symmetric, and the filter itself is applied to g.  For mirrored borders it becomes symmetric if both
+    ends are weighted by a half.  For NEAREST and REFLECT, SciPy's inverse is not exact, so the
+    cotangent is multiplied by the transpose of the matrix that SciPy applies.
     """
     if border in (NEAREST, REFLECT):
         whole = xp.asarray(
@@ -89,13 +89,12 @@ def spline_filter1d(
 
 # --- the coefficients that an interpolation reads, and their weights ---------------------------------
 def inner_coordinate(at: RawArray, length: int, border: int, xp: Namespace) -> tuple[Any, Any]:
-    """Map coordinates beyond the ends of an axis to those on the axis with the same value.
+    """Map coordinates beyond the ends of an axis to coordinates on the axis where the image is the same.
 
-    This is so for a ``border`` that repeats or mirrors the image.
+    Return the mapped coordinates and the map's derivative: 1, -1 where ``border`` mirrors the image, 0
+    for length 1.  A border that continues by a constant leaves the coordinates as they are.
 
-    at : the coordinates.  length : that of the axis.  border : SciPy's code of the continuation, such as
-    WRAP.  Return the mapped coordinates, and the map's derivative: 1, -1 where it mirrors, 0 for length
-    1.  Other borders leave the coordinates as they are.
+    at : the coordinates.  length : that of the axis.  border : SciPy's code, such as WRAP.
     """
     one = xp.ones(at.shape, dtype=at.dtype, device=at.device)
     if border in (NEAREST, CONSTANT, GRID_CONSTANT):
@@ -207,9 +206,9 @@ def taps_of(
 def each_tap(taps: Sequence[Taps], shape: Shape, xp: Namespace) -> Any:
     """Yield (numbers, index, mask) for each of the coefficients from which a value is interpolated.
 
-    taps : for each axis, the coefficients that it reads and their weights.  shape : that of the image.
-    numbers : for each axis, the coefficient's position in ``Taps.places``.  index : its flat indices in
-    the image.  mask : True where the index lies on all axes; None if every index does.
+    taps : the coefficients along each axis.  shape : that of the image.  numbers : for each axis, the
+    coefficient's position in ``Taps.places``.  index : its flat indices in the image, for all values.
+    mask : True where the index lies on all axes; None if every index does.
     """
     strides = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
     for numbers in itertools.product(*[range(len(axis.places)) for axis in taps]):
@@ -436,11 +435,9 @@ stands_in(
 def spline_coefficients(
     x: Array, order: int, mode: str, cval: complex, prefilter: bool
 ) -> tuple[Any, int]:
-    """Return the spline coefficients of an image x, and the width of SciPy's padding of x.
+    """Return the spline coefficients of an image x, and the width of the padding that SciPy adds to x.
 
-    They are x itself unless ``prefilter``.
-
-    order, mode, cval, prefilter : SciPy's options of ``shift`` and ``affine_transform``.
+    If not ``prefilter``, the coefficients are x itself.  The options are those of SciPy's ``shift``.
     """
     if order < 0 or order > 5:
         raise RuntimeError("spline order not supported")
