@@ -253,9 +253,9 @@ def test_batch_jacobians_are_one_pass_for_each_row_of_an_entry(monkeypatch):
 
 def test_elementwise_ops_carry_the_diagonal_alone(monkeypatch):
     made = []
-    dense = batched_data.dense
+    dense = batched_data.diagonal_rows
     for module in (batched_data, batched_namespace):
-        monkeypatch.setattr(module, "dense", lambda *a: made.append(1) or dense(*a))
+        monkeypatch.setattr(module, "diagonal_rows", lambda *a: made.append(1) or dense(*a))
     x = matrix(50)
     with GradientTape() as tape:
         tape.watch(x)
@@ -271,9 +271,9 @@ ELEMENTWISE = [op.name for op in recorded_ops() if op.diagonal]
 @pytest.mark.parametrize("name", ELEMENTWISE)
 def test_each_elementwise_rule_carries_the_diagonal_alone(name, monkeypatch):
     op, made = REGISTRY[name], []
-    dense = batched_data.dense
+    dense = batched_data.diagonal_rows
     for module in (batched_data, batched_namespace):
-        monkeypatch.setattr(module, "dense", lambda *a: made.append(1) or dense(*a))
+        monkeypatch.setattr(module, "diagonal_rows", lambda *a: made.append(1) or dense(*a))
     for sample in op.samples[:1]:
         arguments = materialise(op, sample)
         for i, x in enumerate(arguments):

@@ -56,7 +56,7 @@ def cupy_kernel(x: Array, kernel: Any, *inputs: Any, **options: Any) -> Any:
 
 @functools.lru_cache(1024)
 def op_of_kernel(kernel: Any) -> Callable[..., Any] | None:
-    """Return the op for a ufunc of CuPy, which is found by its name in CuPy; None if there is none."""
+    """Return arraytape's op for a CuPy ufunc such as ``cupy.exp``; None if there is no such op."""
     special: Any = namespace().special
     ops_of = {
         "cupy": {ufunc.__name__: op for ufunc, op in UFUNCS.items()},

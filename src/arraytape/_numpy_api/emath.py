@@ -54,7 +54,7 @@ def in_floating_dtype(x: Array) -> Array:
 def complex_outside_domain(
     function: Callable[[Array], Array], outside: Callable[[Array], Array]
 ) -> Callable[[Any], Array]:
-    """Return the function of ``np.emath`` for an op such as ``log``: complex where the op would be NaN.
+    """Return a function such as ``np.emath.log``, which is complex where the op ``log`` would be NaN.
 
     function : the op.  outside : casts x to a complex dtype if an element is outside the op's domain.
     """
@@ -62,11 +62,11 @@ def complex_outside_domain(
 
 
 def complex_beyond_one(function: Callable[[Array], Array]) -> Callable[[Any], Array]:
-    """Return ``np.emath.arccos`` or ``arcsin`` for the op ``function``, which is acos or asin.
+    """Return ``np.emath.arccos`` or ``arcsin``, computed by the op ``function``, acos or asin.
 
-    A real x > 1 lies on the branch cut, where the sign of a zero imaginary part selects the side.  There
-    the result is ``conj(function(z))`` with z = conj(x).  Then the imaginary part of ``1 - z * z``, in
-    the derivative, is a zero with the right sign.
+    A real x > 1 lies on the branch cut of the complex op, where the sign of a zero imaginary part
+    selects the side.  So the op gets z = conj(x), and the result is conjugated back.  Then the imaginary
+    part of ``1 - z * z``, in the derivative, is a zero with the right sign.
     """
 
     def compute_on_branch_cut(x: ArrayLike) -> Array:

@@ -1,10 +1,10 @@
-"""Give results NumPy's exact value, and the derivative of a composition of arraytape's ops.
+"""Run a NumPy function for its exact value, and a composition of arraytape's ops for the derivative.
 
-A composition of arraytape's ops may differ from NumPy's function in rounding errors, in dtypes that
-depend on the type of a number, and at infinities and NaN.  So NumPy's function runs on the raw data, and
-determines the value, the warnings and the errors.  The composition runs, too, and is recorded for the
-derivative.  For integers, which have no derivative, the composition does not run.  On data of other
-libraries the composition determines the values, unless the data's storage can call NumPy's function.
+The composition alone may differ from NumPy in rounding errors, in the dtype of results, and at
+infinities and NaN.  So NumPy's function computes the value from the raw data, and raises NumPy's
+warnings and errors.  The composition runs, too, and is recorded.  For integers, which have no
+derivative, the composition does not run.  On data of other libraries the composition computes the
+values, unless the data's storage can call NumPy's function.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ OF_INTEGERS = frozenset((
 ))  # fmt: skip
 
 
-def is_numpys(function: Callable[..., Any], args: tuple[Any, ...]) -> bool:
-    """Return True if the value of a call of NumPy's ``function`` has to come from NumPy itself."""
+def needs_numpys_value(function: Callable[..., Any], args: tuple[Any, ...]) -> bool:
+    """Return True if ops alone may not give the exact value of a call of NumPy's ``function``."""
     if function in COMPOSED:
         return True
     return function in OF_INTEGERS and bool(args) and is_of_integers(args[0])
@@ -73,10 +73,10 @@ def compute_by_numpy(
     function: Callable[..., Any], ours: Callable[[], Any], args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:  # fmt: skip
-    """Return NumPy's result of a call of a function, with the derivative of a composition of ops.
+    """Call a function of NumPy for the value, and a composition of ops for the derivative.
 
-    function : the function of NumPy, which computes the value from the raw data of ``args`` and
-    ``kwargs``.  ours : calls the composition with the same arguments; tapes record its ops.
+    function : NumPy's function, called with the raw data of ``args`` and ``kwargs``.  ours : calls the
+    composition with the same arguments; tapes record its ops.
     """
     kwargs = kwargs | {name: unwrap_option(kwargs[name]) for name in OPTIONS & kwargs.keys()}
     given = arrays_among([*args, *kwargs.values()])
@@ -124,10 +124,10 @@ def built_in(error: Exception) -> type[BaseException]:
 
 
 def result_for_empty(x: Array, value: Any) -> Any:
-    """Return an Array that depends on the empty Array x, in the shape of NumPy's result ``value``.
+    """Return an Array that depends on the empty Array x, in place of a composition that fails for it.
 
-    The Array is the sum over x, broadcast.  It replaces the result of a composition of ops that fails
-    for empty Arrays.  For several results, return NumPy's results as Arrays that do not depend on x.
+    The Array is the sum over x, broadcast to the shape of ``value``, NumPy's result.  If NumPy returns
+    several results, return these as Arrays that do not depend on x.
     """
     if isinstance(value, tuple | list):
         return numpys_result_as_arrays(value, x)
@@ -182,11 +182,10 @@ def copy_if_view(value: Any) -> Any:
 
 
 def join_numpys_values(found: Any, value: Any, function: Callable[..., Any]) -> Any:
-    """Return Arrays that hold NumPy's values, and get derivatives from a composition of ops.
+    """Replace the values of ``found``, the results of a composition of ops, by NumPy's: ``value``.
 
-    found : the results of the composition.  value : NumPy's results.  function : the NumPy function, for
-    messages.  The Arrays get the value ids of ``found``, so that tapes follow them as if they were
-    ``found``.
+    The returned Arrays have the value ids of ``found``, so that tapes follow them with the derivatives
+    of the composition.  function : the NumPy function, for messages.
     """
     if isinstance(found, tuple | list):
         pairs = zip(found, value, strict=True)

@@ -18,9 +18,7 @@ from .numpy_arguments import host_values
 
 
 def on_host_data(function: Callable[..., Any], leaves: bool) -> Callable[..., Any]:
-    """Return a function that calls NumPy's ``function``, such as ``np.save``, with NumPy arrays.
-
-    They replace Arrays among its arguments.
+    """Return ``function``, such as ``np.save``, wrapped so that it gets NumPy arrays in place of Arrays.
 
     leaves : True if tapes note each conversion of an Array to a NumPy array, for messages.
     """

@@ -78,7 +78,7 @@ def array_in_program(
 
 
 def array_maker(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that makes an Array, in place of one such as ``np.zeros`` in NumPy's code."""
+    """Return NumPy's ``function``, such as ``np.zeros``, wrapped so that it makes an Array."""
     return lambda *args, **options: asarray_in_program(function(*args, **options))
 
 
@@ -97,8 +97,6 @@ def full_in_program(
     """Replace ``np.full`` while NumPy's Python code runs on Arrays.
 
     The Array that it makes has gradients with respect to ``fill_value``.
-
-    NumPy's Python code then gets Arrays.
     """
     value = asarray_in_program(fill_value)
     made = asarray_in_program(np.zeros(shape, value.dtype if dtype is None else dtype))
@@ -107,7 +105,7 @@ def full_in_program(
 
 
 class Converter:
-    """A replacement for NumPy's private ``_array_converter``, by which its code converts arguments.
+    """A replacement for ``_array_converter``, to which NumPy's code passes arguments to convert them.
 
     given : the arguments, which are converted to Arrays.
     """
@@ -117,7 +115,7 @@ class Converter:
         self.arrays = tuple([asarray_in_program(x) for x in given])
 
     def keep_python_numbers(self, arrays: Iterable[Any]) -> list[Any]:
-        """Return ``arrays``, but Python numbers among the converted arguments as they were.
+        """Return ``arrays`` with the Python numbers among the arguments in their original form.
 
         So a Python number does not determine the dtype of a result.
 
@@ -150,10 +148,7 @@ class Converter:
 
 
 class OfArrays(type):
-    """The metaclass of AnyArray, by which ``isinstance(x, AnyArray)`` is True for Arrays, too.
-
-    AnyArray replaces ``np.ndarray`` in NumPy's Python code.
-    """
+    """The metaclass of AnyArray, for which ``isinstance(x, AnyArray)`` is True for Arrays, too."""
 
     def __instancecheck__(cls, value: Any) -> bool:
         return isinstance(value, np.ndarray | Array)
@@ -252,15 +247,14 @@ def roots_refined_by_newton(p: ArrayLike) -> Any:
     return start - where(simple, stop_gradient(at) - at, sqrt(0.0 * p[-1]))
 
 
-def extremum_but_nan(
+def nan_ignoring_extremum(
     function: Callable[..., Any], extremum: Callable[..., Any], neutral: float
 ) -> Callable[..., Any]:
     """Return ``numpy.nanmax`` or ``nanmin`` for Arrays, with derivatives.
 
     function : ``np.nanmax`` or ``np.nanmin``.  extremum : ``np.max`` or ``np.min``.  neutral : -inf or
-    inf, which replaces NaN before ``extremum`` is called.  If all elements are NaN and ``initial=`` is
-    given, NumPy returns the initial value for an ndarray, but its code for other array types returns
-    NaN.  So NumPy's code runs only without ``initial=``.
+    inf, which replaces NaN before ``extremum`` is called.  NumPy's own code runs only without
+    ``initial=``: if all elements of an array that is no ndarray are NaN, it ignores this option.
     """
     program, missing = of_numpy(function), np._NoValue
 
@@ -286,10 +280,10 @@ def extremum_but_nan(
     return compute_extremum_but_nan
 
 
-def by_lines_where_nan_is(
+def nan_ignoring_quantile(
     function: Callable[..., Any], plain: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Return ``np.nanquantile`` or ``np.nanpercentile`` for Arrays, fast where no NaN is.
+    """Return ``np.nanquantile`` or ``np.nanpercentile`` for Arrays.
 
     NumPy's code for ``function`` processes one 1-D slice of the array after another.  If the array holds
     no NaN, the faster function ``plain``, such as ``np.quantile``, computes the result instead.
@@ -318,8 +312,6 @@ def nanmedian_of_lines(
     """Return the median of the elements that are not NaN, along the axis.
 
     This replaces ``_nanmedian_small`` of ``numpy.nanmedian``, which uses a masked array.
-
-    Return the median of the elements that are not NaN, along the axis.
     """
     ordered: Any = np.sort(a, axis=axis)  # NaN is sorted to the end
     order: Any = order_of(ordered)[:1] or "K"  # the mask of NumPy's masked array has this layout
@@ -448,7 +440,7 @@ class Module:
 class Program:
     """A function of NumPy that is written in Python, such as ``np.gradient``, and runs on Arrays.
 
-    The first call copies it, with globals whose functions make Arrays.
+    The first call makes a copy of the function, with globals whose functions make Arrays.
     """
 
     def __init__(self, function: types.FunctionType) -> None:
@@ -506,9 +498,9 @@ def rebound(function: types.FunctionType) -> Callable[..., Any]:
 
 
 def replace_numpys_global(value: Any) -> Any:
-    """Return the object that replaces a global value of NumPy's code, so that it runs on Arrays.
+    """Return the replacement for a value among the globals of NumPy's code, such as its ``asarray``.
 
-    Return ``value`` itself if it needs no replacement.
+    With the replacements NumPy's code runs on Arrays.  Return ``value`` itself if it needs none.
     """
     if value is None:
         return None
@@ -564,9 +556,9 @@ def program_of(function: types.FunctionType) -> Callable[..., Any]:
 
 
 def raised_by_numpy(error: Exception) -> bool:
-    """Return True if NumPy's code raised the error, whose message then names no function or line.
+    """Return True if the innermost frame of the error's traceback is in NumPy's code.
 
-    The caller then raises an error that names the NumPy function and the user's line.
+    The message of such an error names no function and no line of the user, so the caller adds them.
     """
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
@@ -604,10 +596,10 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.corrcoef: corrcoef,
     np.i0: i0,
     np.nan_to_num: nan_to_num,
-    np.nanmax: extremum_but_nan(np.nanmax, np.max, -np.inf),
-    np.nanmin: extremum_but_nan(np.nanmin, np.min, np.inf),
-    np.nanpercentile: by_lines_where_nan_is(np.nanpercentile, np.percentile),
-    np.nanquantile: by_lines_where_nan_is(np.nanquantile, np.quantile),
+    np.nanmax: nan_ignoring_extremum(np.nanmax, np.max, -np.inf),
+    np.nanmin: nan_ignoring_extremum(np.nanmin, np.min, np.inf),
+    np.nanpercentile: nan_ignoring_quantile(np.nanpercentile, np.percentile),
+    np.nanquantile: nan_ignoring_quantile(np.nanquantile, np.quantile),
     np.nanstd: nanstd,
     np.piecewise: piecewise,
     np.roots: roots_refined_by_newton,

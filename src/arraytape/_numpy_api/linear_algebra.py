@@ -376,8 +376,7 @@ def cond(x: ArrayLike, p: Order = None) -> Array:
 def infinite_where_nan(found: Array, zero: Array) -> Array:
     """Replace NaN in condition numbers by infinity, as for a singular matrix.
 
-    found : the condition numbers.  zero : the divisor or norm, which is 0 or infinite where a condition
-    number is NaN.
+    found : the condition numbers.  zero : their divisors or norms, which are 0 or infinite at each NaN.
     """
     infinite = where(elementwise.isinf(zero), zero, 1.0 / zero)
     return where(elementwise.isnan(found), infinite, found)
@@ -421,7 +420,7 @@ def numpy_lstsq(
 
 
 def tolerance_for_rank(values: np.ndarray[Any, Any], rank: int) -> float:
-    """Return a relative tolerance for ``pinv``, with which it treats a matrix as one of this rank.
+    """Return the relative tolerance with which ``pinv`` finds the given rank of a matrix.
 
     values : the singular values in descending order; the tolerance is relative to the first.
     """

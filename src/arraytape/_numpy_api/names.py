@@ -69,10 +69,10 @@ def numpys_names(chapter: str = "") -> list[str]:
     found = {*dir(protocols.HOMES[chapter]), *({} if chapter else OWN)} - protocols.own_names(
         chapter
     )
-    return sorted(name for name in found if is_numpys(name, chapter))
+    return sorted(name for name in found if provides_name(name, chapter))
 
 
-def is_numpys(name: str, chapter: str = "") -> bool:
+def provides_name(name: str, chapter: str = "") -> bool:
     """Return True if arraytape's namespace provides NumPy's ``name``.
 
     chapter : "linalg" or "fft" for a name of that submodule, "" for a name of ``numpy`` itself.
@@ -112,7 +112,7 @@ def find_numpys(name: str, chapter: str = "") -> Any:
     chapter : "linalg" or "fft" for a name of that submodule, "" for a name of ``numpy`` itself.  Raise
     KeyError if arraytape does not provide the name.
     """
-    if not is_numpys(name, chapter):
+    if not provides_name(name, chapter):
         raise KeyError(name)
     if not chapter and name in OWN:
         return OWN[name]
@@ -152,12 +152,11 @@ def call_numpys_function(
 def named_in_namespace(
     name: str, chapter: str, function: Callable[..., Any], call: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Return the function that the namespace has for a name of NumPy, such as ``xp.concatenate``.
+    """Wrap ``call`` as the namespace's function for a name of NumPy, such as ``xp.concatenate``.
 
-    It has NumPy's name and docstring.
+    The function has NumPy's name and docstring, and converts the results of ``call`` to Arrays.
 
-    name, chapter : the name, and the submodule or "".  function : NumPy's function, whose docstring is
-    appended.  call : computes the results, which are converted to Arrays.
+    name, chapter : the name, and the submodule or "".  function : NumPy's function with the docstring.
     """
 
     @functools.wraps(function)

@@ -61,10 +61,9 @@ def assembled(value: Any) -> Any:
 
 
 def assembled_data(value: Any) -> Any:
-    """Join nested lists that hold Arrays to one Array by recorded ops; return other values unchanged.
+    """Join nested lists of Arrays to one Array, but return lists of lengths, axes or indices unchanged.
 
-    Return the lists unchanged, too, if all Arrays in them are integers of shape (), which may be
-    lengths, axes or indices.
+    These are lists in which all Arrays are integers of shape (), or which hold no Array.
     """
     holds = isinstance(value, list | tuple) and not are_integer_scalars(value)
     return asarray(value) if holds else value

@@ -42,12 +42,10 @@ def map_nested_arrays(value: Any, function: Callable[[Array], Any]) -> Any:
 
 
 def needs_separate_calls(error: BaseException | None) -> bool:
-    """Return True if a function failed under ``vmap`` because examples need separate calls.
+    """Return True if a call under ``vmap`` failed because each example needs a call of its own.
 
-    The error, or one of its causes, then is NoBatchedForm.
-
-    An example is one element of the mapped axis.  ``float(x)`` raises the error: under ``vmap`` x has no
-    single value, so the code has to run for each example.
+    That is so if the error or one of its causes is NoBatchedForm, as for ``float(x)``: x has no single
+    value.
     """
     while error is not None and not isinstance(error, NoBatchedForm):
         error = error.__cause__
@@ -57,11 +55,10 @@ def needs_separate_calls(error: BaseException | None) -> bool:
 def together_or_one_by_one(
     name: str, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
-    """Call a function once for all examples of a ``vmap``; if that fails, call it once for each example.
+    """Call a function once for all examples of a ``vmap``, or, if that fails, once for each example.
 
-    name : the function's name, for messages.  args, options : the arguments, which may hold data of all
-    examples along the mapped axis.  A call for all examples fails if it raises NoBatchedForm, as by a
-    branch on a value.
+    The call for all examples may raise NoBatchedForm, for example at a branch on a value.
+    name : the function's name, for messages.  args, options : the arguments, which may be batched.
     """
     try:
         return function(*args, **options)
@@ -76,13 +73,11 @@ def one_by_one(
     name: str, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any],
     axis_id: int, size: int,
 ) -> Any:  # fmt: skip
-    """Call a function for each example of ``vmap``, and stack the results.
+    """Call a function for each example of ``vmap``, and stack the results, which must have one shape.
 
-    ``vmap`` keeps the axis that it maps as a hidden axis of the data.
-
-    axis_id, size : the id and the length of this axis.  The results must have the same shape.  An
-    argument that all examples share is repeated for each example if a tape inside the ``vmap`` follows
-    it.  Otherwise the tape would sum the cotangents of different examples.
+    axis_id, size : the id and the length of the hidden axis that numbers the examples.  An argument that
+    all examples share is repeated for each example if a tape inside the ``vmap`` follows it.  Otherwise
+    the tape would sum the cotangents of different examples.
     """
     inside = recorders_within(axis_id)
     shown = {
@@ -111,9 +106,9 @@ def one_by_one(
 
 
 def stack_examples(found: Sequence[Any], axis_id: int) -> Any:
-    """Return one result for the results of all examples of ``vmap``, which calls ran separately.
+    """Stack the results of separate calls for the examples of ``vmap`` into one batched result.
 
-    found : the results.  axis_id : the id of the axis that ``vmap`` maps, along which they are stacked.
+    found : the result of each call.  axis_id : the id of the hidden axis that numbers the examples.
 
     Arrays in nested containers are stacked one by one.  NumPy values and numbers that are equal for all
     examples are returned unstacked.
@@ -150,9 +145,9 @@ def captured_value_error(name: str, what: str) -> Exception:
 
 
 class FollowedWithin(set[int]):
-    """The set of the value ids that recorders (tapes or accumulators) inside a ``vmap`` follow.
+    """A stand-in for the set of all value ids that recorders inside a ``vmap`` follow.
 
-    The set holds no ids itself: ``id in set`` asks the recorders.  inside : these recorders.
+    ``value_id in self`` asks the recorders ``inside`` (tapes or accumulators).
     """
 
     def __init__(self, inside: Sequence[Recorder]) -> None:
@@ -167,11 +162,10 @@ class FollowedWithin(set[int]):
 
 
 class Captures(BaseRecorder):
-    """A recorder that raises ValueError if a function uses a followed value that is no argument.
+    """A recorder that raises ValueError if a user's function uses a followed value that it captured.
 
-    Like a tape, it gets the record of each op.
-
-    The tapes inside the ``vmap`` would sum the cotangents that different examples add to such a value.
+    Such a value is no argument of the function.  The tapes inside the ``vmap`` would sum the cotangents
+    that different examples add to it.
     name : the NumPy function, for the message.  inside : the recorders of these tapes.
     given : the Array arguments of the function.
     """

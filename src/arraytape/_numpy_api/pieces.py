@@ -147,9 +147,9 @@ def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
 
 
 def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -> Array:
-    """Compute ``numpy.insert``.
+    """Compute ``numpy.insert`` by one gather from the joined elements of ``arr`` and ``values``.
 
-    NumPy inserts into an array of indices, which then select the elements of ``arr`` and ``values``.
+    NumPy's own ``insert``, called on the elements' numbers, determines their order in the result.
     """
     arr, values = arrays_like_first(arr, values)
     arr, at = on_axis("insert", arr, axis)
@@ -297,7 +297,7 @@ def check_order(order: str | None) -> None:
 
 
 def laid_out_in_order(y: Array, order: str | None, like: Array) -> Array:
-    """Return a function's result y in the memory layout that its argument ``order`` requests.
+    """Return y, the result of a function, in the memory layout that the function's ``order`` requests.
 
     "A" means "F" if ``like``, the function's argument, is in Fortran order, else "C".  "K" means no
     change.

@@ -203,21 +203,19 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
         y = UFUNCS[ufunc](*inputs)
         return y if type(y) is Array and y._data.shape else ufuncs.ufunc_result(y)
     try:
-        return with_options(ufunc, method, inputs, options)
+        return run_ufunc_method(ufunc, method, inputs, options)
     except Exception as error:
         raise_documented(
             error, f"np.{ufunc.__name__}.{method}".removesuffix(".__call__"), *inputs, **options
         )
 
 
-def with_options(
+def run_ufunc_method(
     ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
-    """Run a method of a ufunc, or a ufunc with options, by a recorded op.
+    """Run ``np.add.reduce(x)``, ``np.add(x, y, out=z)`` and the like by a recorded op.
 
-    Examples are ``np.add.reduce(x)`` and ``np.add(x, y, out=z)``.
-
-    method : the method's name; "__call__" for the ufunc itself.
+    method : the name of the ufunc's method; "__call__" for the ufunc itself.
     """
     outs = outs_of(ufunc, options.pop("out", ()))
     casting = options.get("casting", "same_kind")
@@ -319,7 +317,7 @@ def op_of_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
 
 
 def in_dtype(ufunc: np.ufunc, inputs: Sequence[Any], dtype: DType, casting: Casting) -> list[Any]:
-    """Cast the inputs of a ufunc to the dtypes in which NumPy computes, for its argument ``dtype=``.
+    """Cast the inputs of a ufunc as NumPy does for the ufunc's argument ``dtype=``.
 
     dtype : the dtype of the result; None means any.  Raise TypeError if ``casting`` forbids a cast.
     """
@@ -485,13 +483,11 @@ def array_function(
 def as_numpys(
     function: Callable[..., Any], y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Return a function's result y of shape () as an immutable scalar or a writable Array.
+    """Return y, a result of shape (), as an immutable scalar or a writable Array, as NumPy would.
 
-    NumPy returns a scalar or an array of shape () in the same cases.
-
-    function : NumPy's function; the table OF_ARRAYS has those that return arrays of shape (), others
-    return scalars.  If y is one of the arguments in ``args`` or ``kwargs``, it stays unchanged, or is
-    copied if it has to become writable.
+    function : NumPy's function.  Functions in the table OF_ARRAYS return arrays of shape (), others
+    scalars.  If y is one of the arguments in ``args`` or ``kwargs``, it stays unchanged, or is copied if
+    it has to become writable.
     """
     if not isinstance(y, Array) or y.shape or function in OF_EITHER:
         return y
@@ -530,7 +526,7 @@ def call_numpy_function(function: Callable[..., Any], *args: Any, **kwargs: Any)
     kwargs |= {name: unwrap_option(kwargs[name]) for name in OPTIONS & kwargs.keys()}
     if any(isinstance(x, NUMPYS) and not x.ndim for x in args[1:]):
         args = with_plain_options(function, args)
-    if kwargs.get("out") is None and exact.is_numpys(function, args):
+    if kwargs.get("out") is None and exact.needs_numpys_value(function, args):
         run = functools.partial(compute_by_ops, function, *args, **kwargs)
         return exact.compute_by_numpy(function, run, args, kwargs)
     return compute_by_ops(function, *args, **kwargs)
@@ -552,10 +548,7 @@ def with_plain_options(function: Callable[..., Any], args: tuple[Any, ...]) -> t
 
 
 def compute_by_ops(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Compute a NumPy function by recorded ops.
-
-    They are those of its entry in the table COUNTERPARTS, or the op of the same name.
-    """
+    """Compute a NumPy function by its entry in the table COUNTERPARTS, or by the op of the same name."""
     name, ours = function.__name__, COUNTERPARTS.get(function)
     if ours is None:
         ours = op_of_numpy_function(function)
@@ -607,14 +600,12 @@ def arrays_for_lists(ours: Callable[..., Any], positional: Sequence[Any]) -> lis
 def match_arguments(
     name: str, bound: inspect.BoundArguments, ours: Callable[..., Any]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Convert the arguments of a call of NumPy's function to those for the op ``ours``.
+    """Convert the arguments of a call of NumPy's function to positional and keyword arguments of an op.
 
-    Return positional and keyword arguments.
+    name : NumPy's function, for messages.  bound : its arguments.  ours : the op.
 
-    name : NumPy's function, for messages.  bound : the arguments, bound to its parameters.
-
-    Raise TypeError for a parameter that ``ours`` lacks, unless the argument is the parameter's default,
-    or the parameter does not change values (the table SILENT).
+    Raise TypeError for an argument for which the op has no parameter.  Arguments that equal NumPy's
+    default or do not change values (the table SILENT) are left out instead.
     """
     places, named, takes_any = accepted_arguments(ours)
     positional: list[Any] = []

@@ -101,8 +101,8 @@ def numpy_reduction(name: str, ufunc: np.ufunc, **identity: Any) -> Callable[...
     """Return a function like ``numpy.sum``, which accepts ``dtype``, ``initial`` and ``where``.
 
     name : the standard's reduction that it calls.  ufunc : the ufunc whose ``reduce`` NumPy calls.
-    identity : a dict that may have two keys.  ``left_out`` is the value that replaces elements at which
-    ``where`` is False.  ``combine`` is a function that combines the result with ``initial``.
+    identity : the options ``left_out``, the value that replaces elements at which ``where`` is False,
+    and ``combine``, the function that combines the result with ``initial``.
     """
     homes = (statistics, utilities)
     function = next(found for home in homes if (found := getattr(home, name, None)) is not None)
@@ -337,7 +337,7 @@ def align_weights(a: Array, weights: Array, axis: Axis) -> Array:
 
 # --- the median --------------------------------------------------------------------------------
 def join_reduced_axes(a: Array, axis: Axis) -> tuple[Array, tuple[int, ...]]:
-    """Join the axes over which a median is taken into one last axis.
+    """Make one last axis of all axes over which a median is computed.
 
     Return the reshaped ``a``, and the shape of the result for ``keepdims=True``.
     """

@@ -149,7 +149,7 @@ def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Array:
 
 
 def as_integer_indices(indices: ArrayLike) -> Any:
-    """Return indices for ``numpy.take``: booleans, which are no mask there, become 0 and 1."""
+    """Return indices for ``numpy.take``, with booleans cast to 0 and 1, because NumPy takes them so."""
     if isinstance(indices, Array):
         return astype(indices, np.intp) if indices.dtype.kind == "b" else indices
     if isinstance(indices, list | tuple) and first_array(indices) is not None:
@@ -203,7 +203,7 @@ def writable_target(name: str, x: ArrayLike) -> Array:
 def copyto(
     dst: ArrayLike, src: Any, casting: Casting = "same_kind", where: ArrayLike = True
 ) -> None:
-    if is_the_same(src, dst):  # NumPy raises no error for this, even if the array is read-only
+    if are_same_elements(src, dst):  # NumPy raises no error for this, even if dst is read-only
         return
     dst = writable_target("copyto", dst)
     # NumPy checks the cast, since a Python number may be cast to more dtypes than an array.
@@ -216,7 +216,7 @@ def copyto(
     put_where(dst, where, arrays_like_first(dst, src)[1])
 
 
-def is_the_same(x: ArrayLike, y: ArrayLike) -> bool:
+def are_same_elements(x: ArrayLike, y: ArrayLike) -> bool:
     """Return True if x and y are the same elements of the same memory in the same order."""
     if x is y or not isinstance(x, Array) or not isinstance(y, Array):
         return x is y
@@ -224,13 +224,13 @@ def is_the_same(x: ArrayLike, y: ArrayLike) -> bool:
     if type(a) is not type(b) or a.dtype != b.dtype or a.shape != b.shape:
         return False
     if type(a) is not np.ndarray or not a.size:
-        return are_one_place(location(x), location(y))
+        return show_same_elements(location(x), location(y))
     at = [data.__array_interface__["data"][0] for data in (a, b)]
     return bool(a.strides == b.strides and at[0] == at[1])
 
 
-def are_one_place(place: tuple[Array, Path], other: tuple[Array, Path]) -> bool:
-    """Return True if two views of one Array show the same elements.
+def show_same_elements(place: tuple[Array, Path], other: tuple[Array, Path]) -> bool:
+    """Return True if two views show the same elements.
 
     place, other : the views as pairs (root, path).  The root is the Array whose memory the view shows.
     The path has the indexing steps that lead to the view.

@@ -1,8 +1,8 @@
 """The methods of NumPy's ufuncs on Arrays: ``accumulate``, ``at``, ``reduce`` and ``reduceat``.
 
-NumPy's method computes the value from the raw data.  The derivative is that of a loop over the elements
-along the axis, which calls the ufunc's op for each and is recorded.  Where the namespace has a function
-for the method, that function is called instead: ``cumulative_sum`` for ``np.add.accumulate``.
+NumPy's method computes the value from the raw data.  For the derivative, a recorded loop calls the
+ufunc's op for one element along the axis after the other.  Where the namespace has a function for the
+method, such as ``cumulative_sum`` for ``np.add.accumulate``, that function is called instead.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ Op = Callable[[Any, Any], Any]  # an op of two arguments, or a composition of op
 def call_method(
     ufunc: np.ufunc, method: str, ours: Callable[..., Any], *args: Any, **options: Any
 ) -> Any:
-    """Call a method of a NumPy ufunc, such as "reduce", with the derivative of a composition of ops.
+    """Call a method of a NumPy ufunc, such as "reduce", for the value, and ``ours`` for the derivative.
 
-    NumPy computes the value.  ours : the composition, which gets the same arguments.
+    ours : a composition of ops, which gets the same arguments.
     """
     numpys = exact.named_as(f"{ufunc.__name__}.{method}", getattr(ufunc, method))
     return exact.compute_by_numpy(numpys, lambda: ours(*args, **options), args, options)
@@ -191,11 +191,10 @@ def ufunc_reduceat(
 
 
 def split_by_occurrence(positions: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
-    """Split the indices of ``positions`` into groups within which no position is found twice.
+    """Split the indices of ``positions`` into groups in which each position occurs once at most.
 
-    Each group can be updated by one write, because no write hits an element twice.  The first group has
-    the index of the first occurrence of each position, the second group that of the second occurrence,
-    and so on.
+    So one write can update all elements of a group: [5, 3, 5] gives the groups [0, 1] and [2].  The k-th
+    group has the indices of the k-th occurrences.
     """
     order = np.argsort(positions, kind="stable")
     _, counts = np.unique(positions, return_counts=True)
@@ -223,10 +222,10 @@ def update_in_order(
 ADDED: dict[np.ufunc, float] = {np.add: 1.0, np.subtract: -1.0}
 
 
-def at_in_copy(
+def apply_at_in_copy(
     ufunc: np.ufunc, x: np.ndarray[Any, Any], indices: Index, *value: npt.ArrayLike
 ) -> Any:
-    """Return a copy of x, raw data of NumPy, to which ``ufunc.at(x, indices, *value)`` was applied."""
+    """Return a copy of the ndarray x to which ``ufunc.at(x, indices, *value)`` was applied."""
     y = x.copy(order="K")
     at_users_line(ufunc.at, ValueError())(y, indices, *value)
     return y
@@ -235,7 +234,7 @@ def at_in_copy(
 def ufunc_at(
     ufunc: np.ufunc, op: Callable[..., Any], x: Array, indices: Index, *value: ArrayLike
 ) -> None:
-    """Run ``ufunc.at``: apply the ufunc to x in place at the indices, at repeated ones repeatedly.
+    """Run ``ufunc.at``: apply the ufunc in place to x[i] for each i of the indices, even if i repeats.
 
     op : the op of arraytape that computes the ufunc.  value : the second operand, if there is one.
     """
@@ -255,7 +254,7 @@ def ufunc_at(
         y = update_in_order(op, asarray(reshape(x, (-1,)), copy=True), numbers.reshape(-1), *values)
         return reshape(y, x.shape)
 
-    numpys = exact.named_as(f"{ufunc.__name__}.at", at_in_copy, ufunc)
+    numpys = exact.named_as(f"{ufunc.__name__}.at", apply_at_in_copy, ufunc)
     ours = add_at_by_ops if ufunc in ADDED else update_by_ops
     setitem(x, ..., exact.compute_by_numpy(numpys, ours, (x, indices, *value), {}))
 

@@ -127,13 +127,11 @@ def vecmat(x1: ArrayLike, x2: ArrayLike) -> Array:
     return matmul(x1[..., None, :], x2)[..., 0, :]
 
 
-def of_numpys_types(ufunc: np.ufunc, ours: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a version of NumPy's ``ufunc`` for Arrays, which computes in the same dtypes.
+def with_ufunc_dtypes(ufunc: np.ufunc, ours: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``ours``, a composition of ops for a NumPy ufunc, with casts of Arrays as the ufunc has.
 
-    ours : the composition of ops that it calls.
-
-    It casts Arrays to the floating-point dtype in which NumPy computes, unless NumPy computes with
-    integers.  It raises TypeError for dtypes that NumPy does not support.
+    Arrays are cast to the floating-point dtype in which NumPy computes, unless NumPy computes with
+    integers.  Dtypes that NumPy does not support raise TypeError.
     """
 
     def call_for_numpys_types(*inputs: Any) -> Any:
@@ -182,7 +180,7 @@ MADE_OF_OPS: dict[np.ufunc, Callable[..., Any]] = {
     np.rint: elementwise.round,
     np.vecmat: vecmat,
 }
-UFUNCS = {ufunc: of_numpys_types(ufunc, ours) for ufunc, ours in MADE_OF_OPS.items()}
+UFUNCS = {ufunc: with_ufunc_dtypes(ufunc, ours) for ufunc, ours in MADE_OF_OPS.items()}
 
 
 # Ufuncs whose values differ from those of the ops in rounding, or at infinities and NaN.  NumPy computes

@@ -1,12 +1,10 @@
 """The correlation of data with a kernel (a convolution layer of ``nn``) and its two adjoints.
 
 The three arrays are the data (..., *lengths, channels), the kernel (*sizes, channels, filters) and the
-result (..., *counts, filters).  Along each axis, element k of the kernel multiplies element
-``place * stride + k * rate - margin`` of the data, and the product is added to the result's element
-``place``.  Data beyond the ends are zeros.  The sum of all products data * kernel * result is linear in
-each of the three arrays.  The gradient of the sum with respect to one array is a function of the other
-two: the correlation itself for "result", and its adjoints for "data" and "kernel".  These are the
-functions in ``PARTS``.  They are array-API code for any namespace ``xp``.
+result (..., *counts, filters).  Along each axis, element p of the result is the sum over k of kernel[k]
+times data[p * stride + k * rate - margin].  Data beyond the ends are zeros.
+The functions in ``PARTS`` compute one array from the other two: the result by the correlation, the
+cotangents of data and kernel by its adjoints.  They are array-API code for any namespace ``xp``.
 """
 
 from __future__ import annotations
@@ -32,13 +30,11 @@ Geometry = tuple[Sizes, Sizes, Sizes]
 def window_correlation(
     x1: RawArray, x2: RawArray, part: str, lengths: Sizes, geometry: Geometry, xp: Namespace
 ) -> Any:
-    """Return the result of a correlation of data with a kernel, or the cotangent of data or kernel.
+    """Compute the result of a correlation, or the cotangent of its data or kernel, from two arrays.
 
-    The sum of all products data * kernel * result is linear in each of the three arrays.  So its
-    gradient with respect to one array is computed from the other two, and stands for that array here.
-
-    part : the name of the returned array, "data", "kernel" or "result".  x1, x2 : the other two, in
-    this order.  lengths : the shape of the returned array along the axes of the correlation.
+    part : the name of the computed array, "data", "kernel" or "result".  x1, x2 : the other two, in this
+    order.  For "data" and "kernel" the cotangent of the result is given in place of the result.
+    lengths : the shape of the computed array along the axes of the correlation.
     geometry : the strides, dilations and margins.
     """
     return PARTS[part](x1, x2, lengths, geometry, xp)
@@ -95,10 +91,9 @@ def window_lines(
 ) -> Iterator[Any]:
     """Yield the data of all windows of a correlation, one line of the windows at a time.
 
-    Products with the lines of the kernel are then products of matrices.
     A line is a run of elements along the last axis of a window: a window of 3 x 5 elements has 3 lines.
-    Each yielded array has the shape (..., *counts, elements of a line times channels).  Copies are made
-    only along the last axis.
+    Each yielded array has the shape (..., *counts, elements of a line times channels), so that a matrix
+    product combines it with a line of the kernel.  Copies are made only along the last axis.
     """
     strides, rates, margins = geometry
     first = len(data.shape) - 1 - len(sizes)
@@ -141,14 +136,14 @@ def framed(x: RawArray, axis: int, before: int, length: int, xp: Namespace) -> A
 
 
 class Phase(NamedTuple):
-    """A class of elements of the data along an axis, for the adjoint of a correlation with strides.
+    """The elements of the data along an axis that lie in windows at corresponding places of the result.
 
-    With a stride s, element ``q * s + r`` of the padded data lies in windows that depend on r.  A phase
-    has the ``remainders`` r for which the windows' places in the result are the same.
+    With stride 2 and a kernel of 3 elements, element 2q of the padded data lies in the windows q - 1 and
+    q, and element 2q + 1 only in window q: these are two phases.
 
-    first, step, taps : these places are ``q - first - t * step`` for t = 0, ..., taps - 1.
-    elements : the kernel's elements that multiply the results at these places, by falling t, then by
-    remainder.
+    remainders : the remainders r of the elements' indices, divided by the stride.
+    first, step, taps : element q * stride + r lies in the windows q - first - t * step, 0 <= t < taps.
+    elements : the kernel's elements that multiply the results there, by falling t, then by r.
     """
 
     first: int
@@ -160,10 +155,7 @@ class Phase(NamedTuple):
 
 @functools.cache
 def phases(size: int, stride: int, rate: int) -> tuple[Phase, ...]:
-    """Return the phases of the data along an axis, for the adjoint of a correlation with strides.
-
-    A phase is a class of elements, by their remainder of a division by the stride, whose cotangents one
-    correlation computes.  There is only one phase if the stride is 1.
+    """Return the phases of the data along an axis, a single one if the stride is 1: see ``Phase``.
 
     size : the length of the kernel.  rate : its dilation.
     """
@@ -189,9 +181,8 @@ def data_part(
     """Return the cotangent of the data for the cotangent ``result`` of the correlation.
 
     Each element of the data gets the sum of kernel times result over the windows that contain it.  With
-    strides of 1 this is the correlation of ``result`` with the reversed kernel.  With other strides the
-    elements of the data fall into phases, by their remainder of a division by the stride.  There is a
-    correlation for each combination of phases of the axes.
+    strides of 1 this is the correlation of ``result`` with the reversed kernel.  With other strides
+    there is a correlation for each combination of phases (see ``Phase``) of the axes.
 
     lengths : the data's lengths.  geometry : the strides, dilations and margins.
     """
@@ -208,7 +199,7 @@ def data_part(
         if axis < axes:
             of_axis = phases(kernel.shape[axis], strides[axis], rates[axis])
             parts = [found(axis + 1, (*chosen, phase)) for phase in of_axis]
-            return in_order(parts, of_axis, axis - axes - 1, xp)
+            return interleave_phases(parts, of_axis, axis - axes - 1, xp)
         inner = (
             (1,) * axes, tuple(p.step for p in chosen),
             tuple(p.first + (p.taps - 1) * p.step - q for p, q in zip(chosen, starts, strict=True)),
@@ -227,10 +218,10 @@ def data_part(
     return y
 
 
-def in_order(parts: list[Any], of_axis: tuple[Phase, ...], axis: int, xp: Namespace) -> Any:
-    """Return the cotangents of the elements of all phases, in the elements' order along an axis.
-
-    A phase has the elements with certain remainders of a division by the stride.
+def interleave_phases(
+    parts: list[Any], of_axis: tuple[Phase, ...], axis: int, xp: Namespace
+) -> Any:
+    """Join the cotangents of all phases to one array, in the order of the data's elements along an axis.
 
     parts : the cotangents for each phase.  of_axis : these phases.
     """
@@ -247,11 +238,10 @@ def in_order(parts: list[Any], of_axis: tuple[Phase, ...], axis: int, xp: Namesp
 
 
 def phase_kernel(kernel: RawArray, chosen: tuple[Phase, ...], xp: Namespace) -> Any:
-    """Return the kernel of a correlation that computes the cotangents of some elements of the data.
+    """Return the kernel of the correlation that computes the cotangents of one phase of the data.
 
-    These have the same phase along each axis: the same class of remainders of a division by the stride.
-
-    chosen : the phase for each axis.  Remainders and channels of the data are the filters of the result.
+    chosen : the phase for each axis.  The filters of the returned kernel are the pairs of a remainder
+    and a channel of the data.
     """
     axes = len(chosen)
     for axis, phase in enumerate(chosen):
@@ -273,12 +263,11 @@ def phase_kernel(kernel: RawArray, chosen: tuple[Phase, ...], xp: Namespace) -> 
 PARTS = {"data": data_part, "kernel": kernel_part, "result": result_part}
 
 
-def multiplied(shapes: dict[str, Sizes], geometry: Geometry) -> dict[str, Any]:
-    """Return the indices of the elements that a correlation multiplies: data * kernel * result.
+def product_indices(shapes: dict[str, Sizes], geometry: Geometry) -> dict[str, Any]:
+    """Return which elements a correlation multiplies, for the sparsity patterns of Jacobians.
 
-    The returned dict has three arrays of equal length under the keys "data", "kernel" and "result".
-    Item i of each is the flat index of the array's element in the i-th product.  The sparsity patterns
-    of Jacobians are found from these.
+    The returned dict has arrays of flat indices under the keys "data", "kernel" and "result".  Their
+    i-th items are the three elements of the i-th product data * kernel * result.
 
     shapes : the shapes of the three arrays, by name.
     """

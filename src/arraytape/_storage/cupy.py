@@ -67,7 +67,7 @@ def axes_of_part(part: Any) -> int:
 class CuPyNamespace(Standard):
     """The raw namespace of CuPy's arrays: array-api-compat's, with corrections for CuPy 13 and 14.
 
-    CuPy creates data on the current device, whatever ``device=`` is; ``CuPyStorage.create`` sets it.
+    CuPy ignores ``device=``; ``CuPyStorage.create`` makes the device the current one, which CuPy uses.
     """
 
     def __init__(self, base: ModuleType, cupy: ModuleType) -> None:
@@ -281,7 +281,7 @@ class Placed:
 def placed(function: Callable[..., Any], storage: CuPyStorage) -> Callable[..., Any]:
     """Return a wrapper of a CuPy function that runs it on ``device=``, or on its arguments' device.
 
-    CuPy alone runs it on the current device.  storage : the adapter that knows the devices.
+    CuPy alone runs it on the current device.
     """
 
     def call_placed(*arguments: Any, device: Any = None, **keywords: Any) -> Any:

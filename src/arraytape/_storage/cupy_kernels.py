@@ -79,8 +79,8 @@ class Fused:
     """A function of elementwise array code, compiled to one kernel by ``cupy.fuse``.
 
     plain : the Python function, which is called where CuPy cannot fuse it, as for code that reads a
-    shape.  refused : the types or dtypes of all operands with which CuPy could not fuse it.
-    single : the kernel with results in single precision, for numbers beside arrays of that precision.
+    shape.  refused : the tuples of the operands' dtypes (or number types) that CuPy could not fuse.
+    single : a second kernel, with results in single precision, for such arrays with Python numbers.
     """
 
     def __init__(self, cupy: ModuleType, plain: Callable[..., Any]) -> None:
@@ -245,7 +245,7 @@ class CuPyKernels:
         return sign, size, determinant
 
     def make_others(self) -> Any:
-        """Return the kernel that multiplies, for each element, the other elements of its row."""
+        """Return the kernel of ``products_of_others``, whose threads compute one element each."""
         return self.cupy.ElementwiseKernel(
             "raw R row, raw T factor, int32 n",
             "T product",
@@ -272,9 +272,9 @@ class CuPyKernels:
 
     # --- writes at indices, of which several may be equal ------------------------------------------
     def write_last(self, data: Any, index: Any, value: Any) -> Any:
-        """Do ``data[index] = value`` so that the last of several values for one element remains.
+        """Do ``data[index] = value`` so that the last of several values for one row remains.
 
-        Return a mask of the elements of the value that do not remain.  index : numbers of rows.
+        Return a mask of the elements of ``value`` that others replaced.  index : the indices of rows.
         """
         cupy, shape = self.cupy, (*index.shape, *data.shape[1:])
         layout = index, data.shape[0], math.prod(data.shape[1:])
@@ -290,7 +290,7 @@ class CuPyKernels:
         return lost
 
     def take_written(self, data: Any, index: Any, lost: Any) -> Any:
-        """Return ``data[index]`` with 0 where ``lost`` is True, and set ``data[index]`` to 0."""
+        """Return the cotangent of v in ``x[index] = v``; set that of x, in ``data``, to 0 there."""
         part = self.cupy.empty(lost.shape, data.dtype)
         if part.size:
             self.taken(index, data.shape[0], math.prod(data.shape[1:]), lost, part, data)

@@ -1,4 +1,4 @@
-"""Factorize NumPy matrices in double precision, and solve, invert and take determinants by the factors.
+"""Factorize NumPy matrices in double precision; solve, invert and take determinants with the factors.
 
 SciPy and NumPy each bring a BLAS with its own threads.  NumPy's threads keep their cores busy for a
 while after each product, and SciPy's threads would wait for them.  So SciPy's routines are called only
@@ -36,7 +36,7 @@ def libraries() -> Any:
 
 
 def routine(name: str, a: Data) -> Any:
-    """Return SciPy's BLAS or LAPACK routine ``name``, such as "getrf", for float64 or complex128 a."""
+    """Return SciPy's BLAS or LAPACK routine ``name``, such as "getrf", for the dtype of ``a``."""
     return typed_routine(name, a.dtype.kind)
 
 
@@ -75,7 +75,7 @@ class Factors(abc.ABC):
 
 
 class Triangle(Factors):
-    """A triangular matrix, which is its own factor in ``factors``; ``form`` is LOWER or UPPER."""
+    """A triangular matrix ``factors``, which needs no factorization; ``form`` is LOWER or UPPER."""
 
     __slots__ = ("form", "singular")
 
@@ -203,11 +203,10 @@ def eliminate(a: Data) -> tuple[Data, bool]:
 
 # --- triangles ------------------------------------------------------------------------------------
 def solve_triangle(a: Data, b: Data, form: str, adjoint: bool = False, unit: bool = False) -> Data:
-    """Return ``t^-1 b``, where t is the triangle ``form`` (LOWER or UPPER) of a; b has shape (n, k).
+    """Return ``t^-1 b`` for a triangle t of the matrix a, and b of shape (n, k).
 
-    The other triangle of a is not read.
-
-    adjoint : True for ``t^-H b``.  unit : True if t's diagonal is 1, whatever a's diagonal holds.
+    form : LOWER or UPPER, the triangle; the other one is not read.  adjoint : True for ``t^-H b``.
+    unit : True if t's diagonal is 1, whatever a's diagonal holds.
     """
     n, columns = b.shape
     upper = form == UPPER

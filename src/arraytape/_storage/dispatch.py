@@ -24,9 +24,9 @@ def number(value: RawOperand) -> Any:
 
 
 class Element(NamedTuple):
-    """A 0-d result of an op on another library's data, marked as one for which NumPy returns a scalar.
+    """A 0-d result on another library's data, for which NumPy would return an immutable scalar.
 
-    Arrays of such results are immutable, as NumPy's scalars are: ``x += 1`` makes a new Array.
+    An Array of an ``Element`` is immutable, too: ``x += 1`` makes a new Array.
 
     data : the 0-d raw data.
     """
@@ -35,10 +35,7 @@ class Element(NamedTuple):
 
 
 def immutable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a wrapper of ``function`` that marks its 0-d results, by an ``Element`` around them.
-
-    Then the Array of the result is immutable, as it is for NumPy data, where the result is a scalar.
-    """
+    """Wrap ``function`` so that 0-d results become ``Element``, which makes their Arrays immutable."""
 
     def call(*arguments: Any, **keywords: Any) -> Any:
         result = function(*arguments, **keywords)
@@ -48,9 +45,7 @@ def immutable(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def as_data(result: Any, kind: type) -> Any:
-    """Return an op's result, a NumPy scalar or ``Element``, as the 0-d raw data that an Array can hold.
-
-    An ``Element`` is 0-d raw data of another library, marked as what NumPy would return as a scalar.
+    """Convert an op's result, a NumPy scalar or an ``Element``, to 0-d raw data for an Array.
 
     kind : the type of the op's first operand, whose storage gets the data.
     """

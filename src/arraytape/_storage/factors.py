@@ -171,11 +171,11 @@ def is_hermitian(x: Data) -> bool:
 
 
 def matrix_factors(x: Data) -> Sequence[Factors] | None:
-    """Return a factorization of each matrix of the stack x; None if x is small and none is cached.
+    """Return a factorization of each matrix of the stack x; None if x is small and none is known.
 
-    A large matrix without a cached factorization is factorized.  linalg.cholesky reads one triangle of
-    its matrix only, and linalg.solve reads all elements.  So a recorded Cholesky factor is used only if
-    the matrix is Hermitian.
+    A known factorization is a recorded Cholesky factor, a triangular form or a cached one.  A large x
+    without any is factorized.  linalg.cholesky reads only one triangle of its matrix, so its factor is
+    used only if the matrix is Hermitian.
     """
     recorded = remembered("cholesky", x)
     if recorded is not None and is_hermitian(x):
@@ -271,8 +271,8 @@ def solve_columns(factors: Factors, b: Data, adjoint: bool) -> Data:
 def solve_stack(factors: Sequence[Factors], own: tuple[int, ...], b: Data, adjoint: bool) -> Data:
     """Return the solutions of a stack of linear systems, one after the other.
 
-    factors : a factorization of each matrix.  own : the shape of the stack of matrices, without the last
-    two axes.  b : the right-hand sides, whose stack broadcasts with that of the matrices.
+    factors : a factorization of each matrix.  own : the shape of the stack, without the axes of the
+    matrices.  b : the right-hand sides, whose stack broadcasts with that of the matrices.
     adjoint : True to solve with the adjoint of each matrix.
     """
     stack = np.broadcast_shapes(own, b.shape[:-2])
@@ -334,9 +334,9 @@ def cofactors_by_factors(x: Any) -> Data | None:
 def through_cholesky(g: Any, y: Any) -> Data | None:
     """Return the cotangent of x for ``y = linalg.cholesky(x)`` and the cotangent g of y.
 
-    The inverse of the lower factor y is computed.  Return None if the caller has to solve systems with y
-    instead.  A diagonal g, such as that of a log-determinant, takes half of the work.  Raise LinAlgError
-    if y is singular.
+    Compute it with the inverse of the lower factor y, or return None if triangular systems have to be
+    solved instead.  A diagonal g, such as that of a log-determinant, takes half of the work.  Raise
+    LinAlgError if y is singular.
     """
     if type(y) in THROUGH:
         return THROUGH[type(y)](g, y)  # type: ignore[no-any-return]
@@ -364,12 +364,12 @@ def is_diagonal(x: Data) -> bool:
 
 
 def between_solutions(lower: Data, g: Data) -> Data:
-    """Return the Hermitian part of ``L^-H P L^-1`` for the lower triangular matrix L = ``lower``.
+    """Return the cotangent of x for L = cholesky(x): the Hermitian part of ``L^-H P L^-1``.
 
-    P is the lower triangle of ``L^H g``, with half its diagonal.
+    P is the lower triangle of ``L^H g``, with half its diagonal.  lower : L.  g : its cotangent.
 
-    Source: Murray 2016, "Differentiation of the Cholesky decomposition", eq. 10.  The blocked
-    recurrence of sec. 4.2 there is less work, but loses all digits if L is nearly singular.
+    Source: Murray 2016, "Differentiation of the Cholesky decomposition", eq. 10.  The blocked recurrence
+    of sec. 4.2 there is less work, but loses all digits if L is nearly singular.
     """
     P = lower.T.conj() @ g
     # A product with a mask would be NaN where elements above the diagonal are infinite.

@@ -110,7 +110,7 @@ MANY = 16384  # up to so many elements a product with the mask is faster than a 
 
 
 def where(condition: Any, x1: Any, x2: Any, /) -> Any:
-    """Return np.where's result, with the same bits, but faster in two cases that rules often have.
+    """Compute np.where with the same bits, but faster for ``where(mask, x, 0.0)`` and for one condition.
 
     np.where branches for each element, and the CPU mispredicts the branches of an irregular mask.  So
     ``where(mask, x, 0.0)`` of many elements is computed by arithmetic on the bits of x, in a twentieth
@@ -132,9 +132,9 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Any:
 
 
 def is_where_of_one(x: RawArray, other: RawOperand, condition: np.ndarray[Any, Any]) -> bool:
-    """Return True if ``np.where(condition, x, other)``, with one condition, is a copy of the array x.
+    """Return True if x, the operand that a single condition chooses, is ``np.where``'s result as it is.
 
-    It is one if ``other``, the operand that is not chosen, changes neither shape nor dtype.
+    Then ``other``, the operand that is not chosen, changes neither shape nor dtype.
     """
     if type(x) is not np.ndarray or not x.flags.c_contiguous or x.dtype.kind not in "fc":
         return False
@@ -149,9 +149,9 @@ def is_where_of_one(x: RawArray, other: RawOperand, condition: np.ndarray[Any, A
 
 
 def is_zero_operand(x: RawOperand, other: RawOperand) -> bool:
-    """Return True if ``np.where(mask, x, other)`` sets elements of ``other`` to 0 and keeps its dtype.
+    """Return True if x is a zero for which ``np.where(mask, x, other)`` can clear bits of ``other``.
 
-    So x is the number 0, but not -0.0, whose bits are not all 0.
+    The bits of -0.0 are not all 0.  A zero that changes the dtype of ``other`` does not count, either.
     """
     if type(x) is float or type(x) is int:
         return not x and math.copysign(1.0, x) > 0.0

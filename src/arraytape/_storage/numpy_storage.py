@@ -124,7 +124,7 @@ class NumPyStorage(Storage):
 def order_in_memory(like: np.ndarray[Any, Any], rank: int) -> tuple[int, ...]:
     """Return the last ``rank`` axes of ``like``, numbered from 0, sorted by descending stride.
 
-    A copy with its axes in this order in memory can be reshaped without a copy as ``like`` can.
+    A copy with this order of axes in memory can be reshaped without a further copy if ``like`` can.
     """
     steps = like.strides[like.ndim - rank :]
     return tuple(sorted(range(rank), key=lambda axis: -abs(steps[axis])))

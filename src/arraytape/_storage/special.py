@@ -33,19 +33,16 @@ COMPILED: dict[str, Callable[[Namespace], Any]] = {}
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Register a special function that libraries lack as a kernel under its name; return the kernel.
+    """Register ``function``, which no library has, as the special function of its name; return it.
 
-    The kernel casts the operands to one dtype and calls ``function``, which computes on raw data.
+    The registered kernel casts the operands to one dtype and calls ``function`` with raw data.
     """
     KERNELS[function.__name__] = of_one_dtype(function)
     return function
 
 
 def substitute(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Register ``function``, which computes SciPy's function of this name on CuPy's data; return it.
-
-    It is used for functions that CuPy lacks.
-    """
+    """Register ``function`` as the substitute for SciPy's function of its name, which CuPy lacks."""
     SUBSTITUTES[function.__name__] = of_one_dtype(function)
     return function
 
@@ -60,9 +57,9 @@ def inexact_type(*operands: Any) -> np.dtype[Any]:
 
 
 def of_one_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a wrapper that casts the operands to one floating-point dtype and hides warnings.
+    """Wrap a special function so that it casts operands to one floating-point dtype and hides warnings.
 
-    The kernel computes in the common dtype of all operands, where int64 promotes to float64, as in
+    ``function`` computes in the common dtype of all operands, where int64 promotes to float64, as in
     SciPy.  The result is then cast to the common dtype of the operands that are no integer arrays: a
     float32 operand and an int64 operand give float32.
     """
@@ -82,9 +79,9 @@ def of_one_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def special_operand(x: RawArray, dtype: npt.DTypeLike, arrays: list[Any], xp: Namespace) -> Any:
-    """Return x, an operand of a special function's kernel (a function of raw data), in ``dtype``.
+    """Cast x, an operand of a special function, to ``dtype``; make raw data of a Python scalar.
 
-    arrays : the operands that are arrays.  A Python scalar goes to the device of the first of them.
+    arrays : the operands that are arrays.  A scalar goes to the device of the first of them.
     """
     if not hasattr(x, "dtype"):
         return (
@@ -98,8 +95,7 @@ def special_operand(x: RawArray, dtype: npt.DTypeLike, arrays: list[Any], xp: Na
 class Special:
     """The special functions of one raw namespace ``xp``, as attributes.
 
-    A function is arraytape's own code if KERNELS has one of its name, or comes from a library such as
-    SciPy.
+    Those in KERNELS are arraytape's own code; all others come from a library such as SciPy.
     """
 
     def __init__(self, xp: Namespace) -> None:

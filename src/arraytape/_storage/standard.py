@@ -97,7 +97,7 @@ def check_take(x: RawArray, indices: RawArray, axis: int | None) -> None:
 def restore_axes(
     g: RawArray, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp: Namespace
 ) -> Any:
-    """Return g with the axes of length 1 that a reduction such as ``sum`` with keepdims=True has.
+    """Insert axes of length 1 for the axes that a reduction such as ``sum`` has removed.
 
     So g broadcasts against the reduction's input.
 
@@ -116,9 +116,9 @@ def restore_axes(
 def sum_adjoint(
     x: RawArray, into: tuple[int, ...], along: Axis, keepdims: bool, xp: Namespace
 ) -> Any:
-    """Return the adjoint of ``sum(..., axis=along, keepdims=keepdims)`` applied to x.
+    """Repeat x along the axes of a sum: the adjoint of ``sum(..., axis=along, keepdims=keepdims)``.
 
-    That is x repeated along the axes of the sum.  into : the shape of the sum's input.
+    into : the shape of the sum's input.
     """
     if along is not None:
         x = restore_axes(x, into, along, keepdims, xp)
@@ -187,13 +187,13 @@ def power_derivative(
 def late_power_derivative(
     found: RawArray, x1: RawArray, x2: RawArray, order1: int, order2: int, xp: Namespace
 ) -> Any:
-    """Return ``found``, a derivative of x1 ** x2, with elements recomputed that are not finite.
+    """Recompute the elements of ``found``, a derivative of x1 ** x2, that are infinite or NaN.
 
     order1, order2 : the orders of the derivative in x1 and in x2.
 
-    The power may overflow where its product with a small coefficient does not.  An example is the second
-    derivative of x1 ** 1e-8 with respect to x1, about -1e-8 / x1 ** 2.  Here a power with a greater
-    exponent is multiplied by the coefficient, and then divided by x1 ``order1 - 1`` times.
+    The power may overflow although its product with a small coefficient is finite.  An example is the
+    second derivative of x1 ** 1e-8 with respect to x1, about -1e-8 / x1 ** 2.  Here a power with a
+    greater exponent is multiplied by the coefficient, and then divided by x1 ``order1 - 1`` times.
     """
     recomputed = power_derivative(x1, x2, order1, order2, xp, divisions=order1 - 1)
     return xp.where(xp.isfinite(found) | ~xp.isfinite(recomputed) | (x1 == 0), found, recomputed)
@@ -202,10 +202,9 @@ def late_power_derivative(
 def logarithm_polynomial(
     factor: RawArray, logarithm: RawArray, x2: RawArray, order1: int, order2: int, xp: Namespace
 ) -> Any:
-    """Return the polynomial in log(x1) by which x1 ** (x2 - order1) has to be multiplied.
+    """Return the factor of x1 ** (x2 - order1) in a derivative of x1 ** x2: a polynomial in log(x1).
 
-    The product is the derivative of x1 ** x2, of order ``order1`` in x1 and ``order2`` in x2.
-
+    order1, order2 : the orders of the derivative in x1 and in x2.
     factor : the leading coefficient x2 (x2 - 1) ... (x2 - order1 + 1).  logarithm : log(x1).
     """
     coefficients = falling_factorial(order1)
@@ -311,7 +310,7 @@ class Standard:
 
     # --- beyond the standard ------------------------------------------------------------------------
     def like(self, x: RawOperand, other: RawArray) -> Any:
-        """Return x, but a Python scalar as 0-d data with the dtype and device of ``other``."""
+        """Convert a Python scalar x to 0-d data like ``other``; return data unchanged."""
         if hasattr(x, "dtype"):
             return x
         return self.full((), x, dtype=other.dtype, device=other.device)

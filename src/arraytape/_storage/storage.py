@@ -69,10 +69,7 @@ class Storage:
         return found  # type: ignore[no-any-return]
 
     def beneath(self, data: RawArray) -> Storage:
-        """Return the storage (library adapter) of the raw array inside ``data``.
-
-        It is self, unless data is batched: an array that holds the examples of a vmap in hidden axes.
-        """
+        """Return the storage of the raw array inside ``data``: self, unless it is batched or traced."""
         return self
 
     def elementwise(self, functions: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
@@ -83,7 +80,7 @@ class Storage:
         return functions[self.kind]
 
     def noted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return ``function``; with ``replay``, a wrapper whose calls enter the trace.
+        """Return ``function``; for traced data, a wrapper that also notes each call in the trace.
 
         ``replay`` traces a step of a program, to run it again without Python's overhead.
 
@@ -96,22 +93,22 @@ class Storage:
         return False
 
     def fused(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function with the results of ``function`` that runs as one kernel if possible.
+        """Return ``function``, compiled to one kernel if this storage can do so.
 
-        function : elementwise array-API code without side effects, after which the kernel is named.
+        function : elementwise array-API code without side effects, which gives the kernel its name.
         """
         return function
 
     def numpys_value(self, function: Callable[..., Any], args: Any, keywords: Any) -> Any:
-        """Return the result of NumPy's ``function``, called on this storage's data.
+        """Call NumPy's ``function`` on this storage's data; return None if NumPy cannot compute on it.
 
-        Return None if NumPy cannot compute on it.  Only data that ``replay`` traces has a result.
+        Only the storages of data that ``replay`` traces return a result.
         """
 
     def adopted(self, data: RawArray) -> Any:
-        """Return raw data of another storage (library adapter) in a form that ``self.xp`` accepts.
+        """Convert raw data of another storage to a form that ``self.xp`` accepts.
 
-        Of several operands' storages, the one with the greatest ``mixed`` gets the others' data so.
+        If operands have several storages, the one with the greatest ``mixed`` converts the others' data.
         """
         return data
 
@@ -193,10 +190,9 @@ class Storage:
         return data
 
     def arranged(self, data: RawArray, like: Any, rank: int) -> Any:
-        """Return a contiguous copy of ``data``, with axes in the order in memory that ``like`` has.
+        """Return a contiguous copy of ``data``, with its last ``rank`` axes in memory as in ``like``.
 
-        The order is that of the last ``rank`` axes.  It decides which reshapes of the copy are views,
-        so that they show later writes to the copy.
+        This order decides which reshapes of the copy are views.
         """
         return self.copy(data)
 
@@ -205,17 +201,14 @@ class Storage:
         raise NotImplementedError
 
     def traced_over(self, storage: Storage) -> Storage | None:
-        """Return the storage that makes traced data for ``replay`` out of the data of ``storage``.
+        """Return the storage of traced data that wraps data of ``storage``; None if there is none.
 
         Traced data notes the functions that are called on it, so that ``replay`` can run them again.
-        Return None if there is none.
         """
         return None
 
     def refuse_replay(self, data: RawArray, why: str) -> None:
-        """Mark the trace to which ``data`` belongs as not replayable; do nothing if data is not traced.
-
-        A trace has the functions that were called on data, which ``replay`` calls again later.
+        """Forbid ``replay`` to run the trace of ``data`` again; do nothing if data is not traced.
 
         why : the reason, for the message.
         """
@@ -245,17 +238,17 @@ class Storage:
     def write_last(self, data: Any, key: Any, value: RawOperand) -> Any:
         """Do ``data[key] = value`` so that the last of several values for one element remains.
 
-        So it is in NumPy, but not where parallel threads write.  Return a mask of the elements of
-        ``value`` that do not remain, which get no gradient.  Return None, and change nothing, if the
+        NumPy writes in this order, but parallel threads do not.  Return a mask of the elements of
+        ``value`` that others replaced, which get no gradient.  Return None, and change nothing, if the
         storage has no kernel for this.
         """
 
     def take_written(self, data: Any, key: Any, lost: RawArray) -> Any:
         """Return ``data[key]`` with 0 where ``lost`` is True, and set ``data[key]`` to 0, in one kernel.
 
-        The backward pass of ``x[key] = value`` needs it.  Then data is the cotangent of x after the
-        write.  lost is the mask of values that a later value of the same write replaced.  Return None,
-        and change nothing, if other functions do this at the same cost.
+        This is the backward pass of ``x[key] = value``: data is the cotangent of x, and the result that
+        of the value.  lost : the mask from ``write_last``.  Return None, and change nothing, if other
+        functions do this at the same cost.
         """
 
     def add_at(self, data: RawArray, key: Index, value: RawOperand) -> Any:
@@ -268,13 +261,13 @@ class Storage:
     def shares(self, part: Any, whole: RawArray) -> bool:
         """Return True if ``part`` and ``whole`` may share memory, so that a write to one changes both.
 
-        For data that cannot be written to in place, ``part`` is a reshape of ``whole``.  Then return
-        True if Arrays have to treat the reshape as a view.
+        If data cannot be written to in place, ``part`` is a reshape of ``whole``.  Then return True if
+        Arrays have to treat it as a view.
         """
         raise NotImplementedError
 
     def owns(self, data: RawArray) -> bool:
-        """Return True if ``data`` is no view, so that cotangents may be added up in its memory."""
+        """Return True if an addition to ``data`` in place, as of cotangents, changes no other array."""
         return not self.in_place(data)
 
     def writeable(self, data: RawArray) -> bool:
@@ -303,11 +296,11 @@ class Storage:
         return (int(found.min()), int(found.max())) if found.size else (0, -1)
 
     def bincount(self, integers: Any, size: int) -> Any:
-        """Return how often each of 0, ..., size - 1 occurs in ``integers``, perhaps as NumPy data."""
+        """Count how often each of 0, ..., size - 1 occurs in ``integers``; perhaps return NumPy data."""
         return np.bincount(self.host(integers), minlength=size)
 
     def repeated(self, count: int, times: Any, like: Any) -> Any:
-        """Return ``numpy.repeat(arange(count), times)``, perhaps on the device of ``like``.
+        """Return ``numpy.repeat(arange(count), times)``, as NumPy data or on the device of ``like``.
 
         times : the number of repetitions of each index, or an array with a number for each.
         """
@@ -327,7 +320,7 @@ class Storage:
     def count_true(
         self, mask: Any, dtype: npt.DTypeLike, axis: int | tuple[int, ...] | None
     ) -> Any:
-        """Return the number of True elements along the axes, which keep length 1, as ``dtype``."""
+        """Return the number of True elements along axes, which keep length 1, in the dtype ``dtype``."""
         return self.xp.sum(self.xp.astype(mask, dtype), axis=axis, keepdims=True)
 
     def has_nan(self, data: Any) -> bool:

@@ -27,7 +27,7 @@ from .._record.op import Op
 from .._record.plan import Plan, Record, inputs_of, plan_of, results_of
 from .._storage import numpy_namespace
 from .._storage.batched.batched_data import Batched, Shape
-from .._storage.correlations import PARTS, multiplied
+from .._storage.correlations import PARTS, product_indices
 from .._storage.storage import STORAGES, storage_of
 from .._util.array_types import Index
 
@@ -332,7 +332,7 @@ class IndexSets:
             for name, value_id, x in zip(names, record[2:4], ("x1", "x2"), strict=True)
         }
         shapes = {part: tuple(shape)} | {name: tuple(x.shape) for name, x in given.items()}
-        at = multiplied(shapes, geometry)
+        at = product_indices(shapes, geometry)
         counts = np.ones(at[part].size, np.bool_)
         for name, x in given.items():
             if not isinstance(x, Sets):

@@ -446,7 +446,7 @@ def exponential_below(xp: ModuleType, x: Any) -> Any:
 def times_weight(xp: ModuleType, x: Any, limit: float, weight: Callable[[Any], Any]) -> Any:
     """Return ``x * weight(x)``, for a weight that rounds to 0 below ``-limit`` and to 1 above ``limit``.
 
-    There the weight is not computed, because infinite elements times 0 would be NaN.
+    Beyond the limits the result is 0 or x, because an infinite element times 0 would be NaN.
     """
     beyond = xp.abs(x) > limit
     within = xp.where(beyond, 0, x)

@@ -155,7 +155,7 @@ class MultiHeadAttention(Layer):
             dense.build(constant_like(library_of(self.name, x), (1, *shape), 0.0, x))
 
     def _build_for_call(self, x: Any) -> None:
-        """Leave it to the projections to make their Variables when they are called."""
+        """Prepare the first call; in it the projections, which are layers, make their Variables."""
         self._make_variables(x, lambda: self.make(x))
 
     def _projections(self) -> tuple[HeadProjection, ...]:

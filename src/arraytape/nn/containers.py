@@ -132,9 +132,9 @@ class Sequential(Module):
 
 
 def length_that_fits(model: Callable[..., Any], shape: Sequence[int | None]) -> int:
-    """Return a length for the lengths that are None, but the first, with which the model can be called.
+    """Return a length with which the model can be called, to replace None in the shape of its data.
 
-    Windows of convolutions do not fit into short data.
+    The first None, the number of examples, becomes 1.  Short data may not hold a window of convolutions.
     """
     for length in LENGTHS[:-1]:
         with contextlib.suppress(ValueError):
@@ -147,7 +147,7 @@ def length_that_fits(model: Callable[..., Any], shape: Sequence[int | None]) -> 
 def takes_training(layer: Callable[..., Any]) -> bool:
     """Return True if a layer accepts the argument ``training``.
 
-    ``Layer.__call__`` accepts any arguments, so the parameters of ``call`` count.
+    ``Layer.__call__`` passes all its arguments to ``call``, whose parameters count.
     """
     if isinstance(layer, Layer) and type(layer).__call__ is Layer.__call__:
         layer = layer.call
@@ -247,9 +247,9 @@ def functional_call(module: Module, values: Mapping[str, Any], *args: Any, **key
 
 
 def refuse_assigned(error: BaseException, given: Mapping[int, str]) -> None:
-    """Raise TypeError if ``error`` comes from an assignment to a value that replaces a Variable.
+    """Raise TypeError if ``error`` comes from an assignment to a value given in place of a Variable.
 
-    given : the paths of the Variables by the ``id()`` of the values.
+    given : a dict from the ``id()`` of each given value to the path of its Variable.
     """
     cause: BaseException | None = error
     while cause is not None:
@@ -267,7 +267,7 @@ def refuse_assigned(error: BaseException, given: Mapping[int, str]) -> None:
 class RefuseReplaced(Bystander):
     """A recorder that refuses reads of Variables for which ``functional_call`` got other values.
 
-    ``functional_call`` calls a copy of the Module, in whose attributes the given values stand.  But a
+    ``functional_call`` calls a copy of the Module, whose attributes are the given values.  But a
     function that closes over the original Module would still read that Module's Variables.
     """
 

@@ -162,7 +162,7 @@ class Conv2DTranspose(Convolution):
         return self._activated(correlated(library, kernel, x, "data", lengths, geometry), x)
 
     def _result_range(self, length: int, size: int, stride: int, rate: int) -> tuple[int, int]:
-        """Return the result's length along an axis, and how many elements "same" cuts off before it."""
+        """Return the result's length along an axis, and the number of elements cut off at its start."""
         beyond = max((size - 1) * rate + 1 - stride, 0)
         if self.padding == "valid":
             return length * stride + beyond, 0
@@ -173,7 +173,7 @@ def correlated(
     library: Any, x1: RawArray, x2: RawArray, part: str, lengths: Sequence[int],
     geometry: Geometry,
 ) -> Any:  # fmt: skip
-    """Compute the data, the kernel or the result of a correlation (``part``) from the other two arrays.
+    """Compute ``part`` of a correlation, its "data", "kernel" or "result", from the other two arrays.
 
     Arrays of arraytape need its op, which has a rule for gradients; other libraries run the op's code.
     """
@@ -285,7 +285,7 @@ class AveragePooling2D(AveragePooling):
 
 
 class GlobalPooling(Layer):
-    """Base class of layers that reduce all places, or rows and columns, to one element a channel."""
+    """Base class of layers that reduce all places (or rows and columns), separately for each channel."""
 
     _axes, _reduction = 0, ""
 
@@ -398,7 +398,7 @@ class Windows(NamedTuple):
 
 
 def margin_lengths(padding: str, length: int, span: int, stride: int) -> tuple[int, int]:
-    """Return the number of elements to add before and after the data along an axis."""
+    """Return the numbers of elements to add before and after the data along an axis."""
     if padding == "causal":
         return span - 1, 0
     if padding == "valid":

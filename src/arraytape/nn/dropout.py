@@ -141,7 +141,7 @@ class Dropout(Layer):
         return library.where(kept, x * scale, library.zeros_like(x))
 
     def _key(self, given: Array | npt.ArrayLike | None) -> Array:
-        """Return ``given`` as the key; for None return the state (key, calls), and count this call."""
+        """Return ``given`` as a key, or for None the layer's own (key, calls), and count this call."""
         if given is None:
             state = detached(self.seed_generator_state)
             self.seed_generator_state.assign(state + xp.asarray([0, 1], device="cpu"))
@@ -192,7 +192,7 @@ def draw_uniforms(key: npt.ArrayLike, shape: tuple[int, ...] = ()) -> Any:
 
 
 def philox_key(key: npt.ArrayLike) -> tuple[int, int]:
-    """Return one or two integers as two words of 64 bits."""
+    """Return a key of one or two integers as the two 64-bit words of NumPy's ``Philox`` generator."""
     given = np.asarray(key).reshape(-1).astype(np.int64).view(np.uint64).tolist()
     return given[0], given[1] if len(given) > 1 else 0
 

@@ -1,4 +1,4 @@
-"""Images of another size, with TensorFlow's numbers.
+"""Resize images, with the same numbers as TensorFlow.
 
 >>> import arraytape as xp
 >>> xp.nn.image.resize(xp.ones((4, 5, 5, 3)), (10, 8)).shape

@@ -464,7 +464,7 @@ def get(identifier: str | Callable[..., Any]) -> Callable[..., Any]:
 
 
 def count_fans(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Return (fan_in, fan_out): the number of inputs of each output of a kernel, and the reverse."""
+    """Return (fan_in, fan_out) of a kernel: the inputs of each output, and the outputs of each input."""
     if len(shape) < 2:
         return (math.prod(shape), math.prod(shape))
     field = math.prod(shape[:-2])

@@ -285,7 +285,7 @@ class Layer(Module):
         return self.built
 
     def _build_for_call(self, x: Any) -> None:
-        """Make the Variables before the first call; ``MultiHeadAttention`` does it otherwise."""
+        """Make the Variables before the first call, from the data x."""
         self.build(x)
 
     def _library(self, x: RawArray) -> Any:
@@ -505,9 +505,9 @@ class Flatten(Layer):
 
 
 def build_once(build: Callable[..., None]) -> Callable[..., None]:
-    """Return a method that calls ``build``, a subclass's own, in the way that ``Layer.build`` promises.
+    """Wrap a subclass's ``build`` so that it gets the shape of the data, and makes Variables only once.
 
-    ``build`` gets the shape of the data, and is called once.  If it fails, the layer stays as it was.
+    If it fails, the layer stays as it was.
     """
 
     @functools.wraps(build)
@@ -522,7 +522,7 @@ def build_once(build: Callable[..., None]) -> Callable[..., None]:
 
 
 def array_like_shape(shape: Sequence[int | None], length: int = 1) -> Array:
-    """Return zeros that take no memory, with 1 for None in the first place, and ``length`` in others."""
+    """Return zeros that take no memory: in the shape, None becomes 1 if it is first, else ``length``."""
     known = [n if n is not None else length if axis else 1 for axis, n in enumerate(shape)]
     return xp.broadcast_to(xp.asarray(0.0), tuple(known))
 

@@ -58,7 +58,7 @@ def as_library_floats(library: ModuleType, x: RawArray) -> Any:
 
 
 def host_dtype(library: ModuleType, x: RawArray) -> np.dtype[Any]:
-    """Return the dtype of Variables for data like x: its precision, and float64 for integers."""
+    """Return the dtype of Variables for data x: real, of the same precision; for integers float64."""
     if isinstance(x, Array):
         inexact_data = x.dtype.kind in "fc"
         return np.empty(0, x.dtype).real.dtype if inexact_data else np.dtype(np.float64)

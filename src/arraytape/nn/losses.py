@@ -579,9 +579,9 @@ class SparseCategoricalCrossentropy(Loss):
 
 
 def same_rank(library: ModuleType, a: RawArray, b: RawArray) -> tuple[Any, Any]:
-    """Return labels and predictions with equally many axes where only a last axis of length 1 differs.
+    """Return labels and predictions with equally many axes, if one has an additional axis of length 1.
 
-    Keras accepts shapes (n,) with (n, 1), and (n, m) with (n, m, 1).  A shape (n,) becomes (n, 1); from
+    As in Keras, shapes (n,) and (n, 1) fit, and (n, m) and (n, m, 1).  A shape (n,) becomes (n, 1); from
     longer shapes the last axis is removed.
     """
     if a.ndim == b.ndim + 1 and a.shape[-1] == 1:

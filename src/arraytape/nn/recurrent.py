@@ -119,11 +119,11 @@ class Recurrent(Affine):
         return states
 
     def _step(self, product: Any, states: Sequence[Any], recurrent: Any, bias: Any) -> list[Any]:
-        """Return the states after a time, the output first."""
+        """Return the states after one more element of the sequence, the output first."""
         raise NotImplementedError
 
     def _gate(self, z: RawArray, index: int, function: Callable[[Any], Any] | None) -> Any:
-        """Return the activation of the gate with this number."""
+        """Return ``function``, an activation, of the part of z that belongs to gate number ``index``."""
         part = z[..., index * self.units : (index + 1) * self.units]
         return part if function is None else function(part)
 

@@ -84,9 +84,9 @@ def contract_terms(subscripts: str, arrays: Sequence[Array], optimize: Path) -> 
 def einsum_layout(
     x: Array, subscripts: str, arrays: Sequence[Array], path: list[tuple[int, ...]] | None
 ) -> Array:
-    """Return the result x in the memory layout of numpy.einsum's result: x itself, or a copy.
+    """Return x, einsum's result, in the memory layout that numpy.einsum's result would have.
 
-    path : the order of the products, as numpy.einsum gets it; None for no order.
+    path : the order of the products, as numpy.einsum gets it, or None.
 
     The layout depends only on the order of the operands' strides.  So the function finds the layout by
     calling numpy.einsum on small corners of the operands, of length 2 along each axis.
@@ -106,11 +106,9 @@ def einsum_layout(
 
 
 def strides_follow(strides: Sequence[int], steps: Sequence[int]) -> bool:
-    """Return True if the axes have the same order by ``strides`` as by ``steps``.
+    """Return True if the order of the axes in memory is the same by ``strides`` as by ``steps``.
 
-    The steps are the strides that numpy.einsum's result has, and the layout fits if the order is equal.
-
-    strides, steps : a number for each axis.  Axes whose step is 0 are ignored.
+    Each has a number for each axis.  Axes whose step is 0 are ignored.
     """
     ordered = sorted((step, stride) for step, stride in zip(steps, strides, strict=True) if step)
     return all(a[1] <= b[1] for a, b in itertools.pairwise(ordered))
@@ -189,7 +187,6 @@ def product_order(
 ) -> list[tuple[int, ...]]:
     """Return the order of einsum's products: for each step, the positions of the terms to multiply.
 
-    A term is an operand or a product, with a letter for each axis.
     As in NumPy's ``einsum_path``, a step removes these terms from the list and appends their product.
     """
     if not optimize or len(arrays) < 3:
@@ -213,11 +210,10 @@ def sum_lone_axes(term: Term, kept: set[str]) -> Term:
 
 
 def term_product(first: Term, second: Term, others: set[str]) -> Term:
-    """Return the product of two terms, summed over the letters that are not in ``others``.
+    """Return the product of two terms, arrays with letters, summed over letters not in ``others``.
 
-    A term is an array with a letter for each axis.
-    It is a product of matrices: letters in both terms and in ``others`` become axes of stacks, and
-    letters that are summed become the inner axis of ``matmul``.
+    It is computed by ``matmul``: letters in both terms and in ``others`` become axes of stacks, and
+    letters that are summed become the inner axis.
 
     others : the letters of all other terms and of the result.
     """

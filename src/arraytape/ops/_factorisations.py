@@ -50,8 +50,8 @@ def symmetric(x: RawArray, xp: Namespace) -> Any:
 def to_triangle(g: RawArray, across: RawArray, lower: bool, xp: Namespace) -> Any:
     """Return the cotangent of a matrix of which an op such as cholesky reads one triangle.
 
-    The op computes with a Hermitian or symmetric matrix, in which each element off the diagonal stands
-    twice.  So the element gets the sum of both cotangents.  The triangle that is not read gets 0.
+    The op computes with the Hermitian (or symmetric) matrix of this triangle, in which an element off
+    the diagonal stands twice.  So the element gets the sum of both cotangents, and the other triangle 0.
 
     g : the cotangent of the Hermitian or symmetric matrix.
     across : the adjoint of g if the matrix is Hermitian, or the transpose of g if it is symmetric.
@@ -63,9 +63,9 @@ def to_triangle(g: RawArray, across: RawArray, lower: bool, xp: Namespace) -> An
 
 
 def to_lower(g: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent of a matrix x of which an op such as eigh reads only the lower triangle.
+    """Return the cotangent of a matrix of which an op such as eigh reads only the lower triangle.
 
-    g : the cotangent of the Hermitian matrix that the triangle stands for.
+    g : the cotangent of the Hermitian matrix that has this lower triangle.
     """
     return to_triangle(g, adjoint(g, xp), True, xp)
 
@@ -106,11 +106,11 @@ def largest_abs(x: RawArray, axis: int | tuple[int, ...] | None, xp: Namespace) 
 
 
 def first_order(x: RawArray, zero: RawArray, values: RawArray, xp: Namespace) -> Any:
-    """Return the quotients x of a derivative rule, but with a derivative of NaN where ``zero`` is True.
+    """Return x, but with a derivative of NaN where ``zero`` is True, for a derivative rule.
 
-    So the rule's first derivative is exact, and a second derivative that would be wrong is NaN.
-
-    zero : a mask of the quotients whose divisor, computed from ``values``, is a rounding error.
+    x : quotients that the rule computes.  zero : a mask of those whose divisor, computed from
+    ``values``, is a rounding error.  There the rule itself is exact, but its own derivative would be
+    wrong.
 
     A factor 1 + sqrt(0 * values) makes the derivative with respect to ``values`` NaN: infinity times 0.
     It is a factor, not a term, because forward mode differentiates rules with respect to their
@@ -145,7 +145,7 @@ def remember_factors(op: str, data: tuple[Any, ...], handles: Sequence[Array]) -
     """Cache the results of an op on a matrix, for rules that would factorize the matrix again.
 
     op : the name of the op, such as "cholesky".
-    data : the matrix and its factors, as raw data.  handles : the Arrays that hold these.
+    data : the matrix and its factors, as raw data.  handles : these as Arrays.
 
     ``keep_data`` makes a later write to an Array copy its data first, so that the factors still fit the
     matrix.  If ``keep_data`` has to copy the data at once, cache nothing.
@@ -172,7 +172,7 @@ def solve_again_vjp(
     """Return the cotangents of x1 and x2 for the solution y of x1 @ y = x2, as ``solve_vjp`` does.
     If ``adjoint``, y solves x1^H @ y = x2, and the cotangents are -y @ u^H and u with u = solve(x1, g).
 
-    The op ``solve_again`` reuses factors of x1 that an earlier solution has left in a cache.
+    Like the op ``solve_again``, the rule reuses cached factors of x1.
     """
     vector = len(x2.shape) == 1
     columns = xp.solve_again(x1, g[..., None] if vector else g, adjoint=not adjoint)
@@ -194,8 +194,7 @@ def cholesky_vjp_lower(g: RawArray, y: RawArray, upper: bool, xp: Namespace) -> 
     = L^-H @ P @ L^-1 and P is the lower triangle of L^H @ g with half its diagonal.
     Source: Murray 2016, "Differentiation of the Cholesky decomposition", sec. 3.
 
-    It is the cotangent of x, of which cholesky reads the lower triangle, for the cotangent g of
-    cholesky(x).  y : the factor.
+    It is the cotangent of x for the cotangent g of y = cholesky(x), which reads the lower triangle of x.
     """
     return to_lower(cholesky_vjp(g, y, upper, xp), xp)
 
@@ -232,7 +231,7 @@ def qr_vjp(g: Cotangents, Q: RawArray, R: Any, mode: str, unread: Unread, xp: Na
     "Auto-differentiating linear algebra".
 
     g : the pair (gQ, gR).  mode : the argument of qr.
-    unread : masks of what the target never reads of the results; () in forward mode.
+    unread : True for elements of the results that the target never reads; () in forward mode.
     """
     gQ, gR = g
     m, n = Q.shape[-2], R.shape[-1]
@@ -283,14 +282,14 @@ def solve_deficient_triangle(
 ) -> Any:
     """Return left @ R^-H for the rule of x = Q @ R, where the diagonal of R may have zeros.
 
-    There is a zero for each column of x that is linearly dependent on earlier columns; the same column
-    of Q is then arbitrary.  If the target does not depend on this column of Q, the column's cotangent
-    consists of rounding errors, and is left out.  Otherwise the result is NaN.  The result is also NaN
-    if the target reads the zero, as Q @ R does, because it may scale the column of Q by the zero.
+    A zero belongs to a column of x that depends linearly on earlier ones.  The same column of Q is then
+    arbitrary.  Its cotangent consists of rounding errors, and is left out, if the target does not depend
+    on it.  Otherwise the result is NaN.  The result is also NaN if the target reads the zero, as Q @ R
+    does, because it may scale the column of Q by the zero.
 
-    left : the cotangent before the division by R, with as many columns as R.
-    R : the upper triangular factor.  read : True for columns whose diagonal element of R the target may
-    read.  scale : the size of the cotangents, to which rounding errors are compared.
+    left : the cotangent before the division by R.  R : the upper triangular factor.
+    read : True for columns whose diagonal element of R the target may read.
+    scale : the size of the cotangents, to which rounding errors are compared.
     """
     size = xp.sqrt(xp.sum(xp.abs(R) ** 2, axis=-2, keepdims=True)) * (R.shape[-1] * epsilon(R))
     short = xp.sum(xp.abs(diagonal_part(R, xp)), axis=-2, keepdims=True) <= size
@@ -306,11 +305,11 @@ def solve_deficient_triangle(
 def fold_complement(g: RawArray, Q: RawArray, k: int, blind: bool, what: str, xp: Namespace) -> Any:
     """Return the cotangent of the first k columns of a unitary Q, given the cotangent g of all columns.
 
-    The complete modes of qr and svd need it: their rules know the derivative of these columns only.  The
-    other columns Q2 are an arbitrary basis of the rest of the space, which changes with the first
-    columns Q1: dQ2 = -Q1 @ dQ1^H @ Q2.  This formula is exact if the target depends only on the space
-    that Q2 spans, so that its derivative for a rotation of the basis is 0.  Any other target has no
-    defined derivative: raise ValueError for NumPy data, and return NaN for other data.
+    The rules of the complete modes of qr and svd need it: they know the derivative of these columns Q1
+    only.  The other columns Q2 are an arbitrary basis of the rest of the space, and change with Q1: dQ2
+    = -Q1 @ dQ1^H @ Q2.  This is exact if the target depends only on the space that Q2 spans, so that its
+    derivative for a rotation of the basis is 0.  Any other target has no defined derivative: raise
+    ValueError for NumPy data, and return NaN for other data.
 
     blind : True in forward mode, where it is unknown how Q2 is used; the result is then NaN, unless Q2
     is one real column.  what : the op and shape, for the message.
@@ -445,9 +444,9 @@ def slogdet_vjp(
 def inverse_again_vjp(g: RawArray, y: RawArray, singular: RawArray, xp: Namespace) -> Any:
     """Return the gradient of x for inv, and 0 where x is singular.
 
-    It is the cotangent of x for the cotangent g of y = inv(x).
+    It is the cotangent of a stack x of matrices for the cotangent g of y = inv(x).
 
-    singular : booleans of shape (..., 1, 1), True for a singular matrix of the stack x.
+    singular : booleans of shape (..., 1, 1), True for each singular matrix.
     """
     return xp.where(singular, 0.0, inv_vjp(g, y, xp))
 

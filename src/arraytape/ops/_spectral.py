@@ -57,12 +57,12 @@ THREE_DIGITS = 1e-3
 
 # --- coinciding values -----------------------------------------------------------------------------
 def relative_faintness(S: RawArray) -> float:
-    """Return the size, relative to the largest cotangent, below which a vector's cotangent is "faint".
+    """Return the bound below which a vector's cotangent, relative to the largest one, is "faint".
 
-    A target such as U S Vh scales each singular vector, and so its cotangent, by a singular value.
-    The rules treat a faint cotangent as scaled by a value of 0, with which the derivative is finite.
+    A target such as U S Vh scales each singular vector, and so its cotangent, by a singular value.  The
+    rules treat a faint cotangent as scaled by a value of 0, with which the derivative is finite.
 
-    S : the singular values, whose number and dtype set the size.
+    S : the singular values, whose number and dtype set the bound.
     """
     return 100.0 * S.shape[-1] * epsilon(S)
 
@@ -93,9 +93,9 @@ def depends_on_basis(
 ) -> Any:
     """Return a mask of the pairs of vectors on whose arbitrary choice the target may depend.
 
-    Vectors of two equal eigenvalues (or singular values) are an arbitrary basis of their space.  A
-    target that depends only on the space has the derivative 0 for a rotation of the two, and reads both
-    or neither: its mask is False.  Where the mask is True, the gradient is undefined, and becomes NaN.
+    The vectors of two equal eigenvalues (or singular values) are an arbitrary basis of their space.  If
+    the target depends only on the space, a rotation of the two changes nothing, and the target reads
+    both or neither.  Then the mask is False.  Where it is True, the gradient becomes NaN.
 
     within : absolute values of V^H @ gV, for vectors V with the cotangent gV.
     turn : for each pair of vectors, the derivative of the target for their rotation.
@@ -143,12 +143,11 @@ def smooth_turn(
     columns: RawArray,
     xp: Namespace,
 ) -> Any:
-    """Return ``turn`` with fewer rounding errors, and a mask that is True where turn / gap is known.
+    """Return ``turn`` = P - P^H with fewer rounding errors, and a mask of pairs with known turn / gap.
 
-    ``turn`` = P - P^H is divided by ``gap``, the difference of two values, in the rules of eigh and svd.
-    So its rounding errors matter where values are close.  Both results serve targets that are computed
-    from a matrix function V f(D) V^H, such as the matrix exponential.  For other targets turn is
-    unchanged, and the mask is False.
+    The rules of eigh and svd divide turn by ``gap``, the difference of two values.  So the errors matter
+    where values are close.  Both results serve targets that are computed from a matrix function V f(D)
+    V^H, such as the matrix exponential.  For other targets turn is unchanged, and the mask is False.
 
     A function of V f(D) V^H has P_ij = M_ij f_j for a matrix M, and the cotangent M_ii f'_i / 2 of each
     value.  So turn / gap is M_ij times a divided difference of f.  Up to the square of the gap, that is
@@ -206,9 +205,9 @@ def loses_digits(
     eigenvalues: RawArray,
     xp: Namespace,
 ) -> Any:
-    """Return a mask of the pairs whose turn / gap loses half its digits to rounding errors of ``turn``.
+    """Return a mask of the pairs of vectors for which turn / gap is too inexact, for eigh and svd.
 
-    For these pairs the rules of eigh and svd need a limit of the quotient for gap -> 0.
+    There rounding errors of ``turn`` take half of its digits, and the rules need its limit for gap -> 0.
 
     turn : for each pair of vectors, the derivative of the target for their rotation.
     gap : the difference of their values.
@@ -244,11 +243,11 @@ def limits_of_turn(
     values: RawArray,
     xp: Namespace,
 ) -> tuple[Any, Any, Any]:
-    """Return the limits of turn / gap, for gap -> 0, and two masks of pairs.
+    """Return the limits of turn / gap for gap -> 0, a mask of the known ones, and one of all requested.
 
-    The rules of eigh and svd use a limit where two values are so close that the quotient itself
-    consists of rounding errors.  The first mask is True where the limit is known; all other limits are
-    0.  The second mask equals ``pairs``, but is False everywhere if no limit can be computed.
+    The rules of eigh and svd use a limit where two values are so close that the quotient itself consists
+    of rounding errors.  Unknown limits are 0.  The mask of all requested limits equals ``pairs``, but is
+    False everywhere if no limit can be computed.
 
     A limit is known if the target does not depend on the choice of vectors where the values coincide.
     Then ``turn`` is the gap times the limit.  So turn is 0 where the gap is 0, also after a change of
@@ -319,9 +318,9 @@ def unused_values(
 ) -> Any:
     """Return a mask of the eigenvalues or singular values whose quotients the rules may set to 0.
 
-    The mask, of shape (..., 1, k), is True if the cotangents of the value's vectors are 0, and the
-    target never reads the value or never reads its vectors.  A target that reads both may scale the
-    vectors by the value, so that a value of 0 hides a derivative.
+    The mask, of shape (..., 1, k), is True for a value if the cotangents of its vectors are 0, and the
+    target does not read both the value and its vectors.  A target that reads both may scale the vectors
+    by the value, so that a value of 0 hides a derivative.
 
     unread : True for values that the target never reads.  unread_vectors : arrays that are True for
     elements of vectors (columns) that the target never reads; None for vectors without a cotangent.
@@ -341,9 +340,9 @@ def unused_values(
 
 
 def no_value_unused(values: RawArray, xp: Namespace) -> Any:
-    """Return a mask of shape (..., 1, k) that says: the target may use each of the k values.
+    """Return the result of ``unused_values`` if it is unknown which of k values the target reads.
 
-    The mask is False everywhere.  The rules use it if it is unknown which values the target reads.
+    It is False everywhere, and has the shape (..., 1, k).
     """
     return xp.zeros(values.shape, dtype=xp.bool, device=values.device)[..., None, :]
 
@@ -366,7 +365,7 @@ def svd_vjp(
     Zhang 2019, "Automatic differentiation for complex valued SVD".
 
     g : the tuple (gU, gS, gVh).
-    unread : masks of what the target never reads of the results; () in forward mode.
+    unread : True for elements of the results that the target never reads; () in forward mode.
     limits : the object that computes limits where a divisor is near 0; False or None without limits.
     """
     gU, gS, gVh = g
@@ -415,9 +414,9 @@ def within_spaces(
     limits: Any,
     xp: Namespace,
 ) -> Any:
-    """Return the matrix H in the cotangent U @ (diag(gS) + H) @ Vh of x, for the singular vectors of x.
+    """Return H of svd's rule, in which U @ (diag(gS) + H) @ Vh is the cotangent of the matrix.
 
-    H describes rotations of the vectors within the space that they span.
+    H comes from rotations of the singular vectors within the space that they span.
 
     g : the cotangents gU, gS and gV, where V is the adjoint of Vh.
     P, Q : U^H @ gU and V^H @ gV.
@@ -470,7 +469,7 @@ def within_spaces(
 def svd_turn(
     g: Cotangents, gx: RawArray | None, results: Sequence[RawArray], xp: Namespace
 ) -> Turns:
-    """Return the derivatives of the target for singular values and rotations of vectors, as ``Turns``.
+    """Return, as ``Turns``, the derivatives of the target for singular values and rotations of vectors.
 
     The rule of svd compares them at several matrices, to find the limit of a quotient 0 / 0.
 
@@ -499,9 +498,9 @@ def out_of_space(
 ) -> Any:
     """Return ``part / S``, the term that svd's rule needs for a matrix that is not square.
 
-    There a change of the matrix also moves the space that the singular vectors span.  For a singular
-    value of 0 (up to rounding errors) the derivative of its vector is unbounded, and the result is NaN.
-    But the result is exact if the target does not use the vector, or scales it by the value.
+    A change of such a matrix also moves the space that the singular vectors span.  For a singular value
+    of 0 (up to rounding errors) the derivative of its vector is unbounded.  Then the result is NaN,
+    unless the target does not use the vector, or scales it by the value.
 
     g : the cotangent of the vectors.  part : the component of g orthogonal to the space.
     S : the singular values.
@@ -539,7 +538,7 @@ def eigh_vjp(
     reverse mode automatic differentiation", sec. 3.1.
 
     g : the pair (gw, gV).
-    unread : masks of what the target never reads of the results; () in forward mode.
+    unread : True for elements of the results that the target never reads; () in forward mode.
     limits : the object that computes limits where a divisor is near 0; False or None without limits.
     """
     values, vectors = g
@@ -567,7 +566,7 @@ def eigh_vjp_lower(
     It is the cotangent of x if eigh reads only the lower triangle of x.
 
     g : the pair (gw, gV).
-    unread : masks of what the target never reads of the results; () in forward mode.
+    unread : True for elements of the results that the target never reads; () in forward mode.
     limits : the object that computes limits where a divisor is near 0; False or None without limits.
     """
     (found,) = eigh_vjp(g, eigenvalues, eigenvectors, unread, xp, limits)
@@ -580,8 +579,8 @@ def eigh_quotients(
     """Return turn / gap for each pair of eigenvalues, or its limit where the eigenvalues coincide.
 
     ``turn`` is P minus its adjoint, and ``gap`` the difference of the eigenvalues.  The rule of eigh
-    multiplies the result by the eigenvectors V from both sides.  The result is NaN where the target
-    needs a limit that is unknown.
+    multiplies the result by V, the eigenvectors, from both sides.  The result is NaN where the target
+    needs an unknown limit.
 
     g : the cotangents of the eigenvalues and of V.  P : ``V^H @ gV``, where gV is the cotangent of V.
     unread : masks of what the target never reads of eigenvalues and V; () in forward mode.
@@ -627,7 +626,7 @@ def eigh_quotients(
 def eigh_turn(
     g: Cotangents, gx: RawArray | None, results: Sequence[RawArray], xp: Namespace
 ) -> Turns:
-    """Return the derivatives of the target for eigenvalues and rotations of vectors, as ``Turns``.
+    """Return, as ``Turns``, the derivatives of the target for eigenvalues and rotations of vectors.
 
     The rule of eigh compares them at several matrices, to find the limit of a quotient 0 / 0.
 
@@ -671,7 +670,7 @@ def eig_vjp(
     to statistically optimum beamforming", eq. (4.77), for vectors of unit length.
 
     g : the pair (gw, gV).
-    unread : masks of what the target never reads of the results; () in forward mode.
+    unread : True for elements of the results that the target never reads; () in forward mode.
     """
     values, vectors = g
     back = adjoint(eigenvectors, xp)
@@ -719,9 +718,9 @@ def eigvals_vjp(g: RawArray, x: RawArray, xp: Namespace) -> Any:
 
 
 def beside_values(g: RawArray, values: RawArray) -> Any:
-    """Return ``g * (1 + 0 * values)``, which equals g but depends on the eigenvalues ``values``.
+    """Return g, but make it depend on the eigenvalues (or singular values) ``values``.
 
-    For second derivatives, a tape records the rule of eigvalsh or svdvals.  This product shows the tape
-    that the result depends on the values, because eigh's rule treats vectors without values differently.
+    For second derivatives, a tape records the rule of eigvalsh or svdvals.  eigh's rule treats vectors
+    without values differently.  So the tape has to see that the result also depends on the values.
     """
     return g * (1.0 + 0.0 * values)

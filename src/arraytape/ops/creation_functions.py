@@ -120,7 +120,7 @@ def asarray(
 
 
 def by_protocol(obj: Any) -> Any:
-    """Convert an object of a library without a storage, for ``asarray``; return None if it cannot be.
+    """Convert an object of an unknown library, such as a dataframe, for ``asarray``; else return None.
 
     A dataframe becomes an array or a list, an array with ``__dlpack__`` an Array.
     """
@@ -146,7 +146,7 @@ def by_dlpack(obj: Any) -> Array | None:
 
 
 def copy_as_bool(name: str, copy: Any) -> bool:
-    """Return the argument ``copy`` of the function ``name`` as a bool; NumPy, too, takes any object."""
+    """Return the argument ``copy`` of the function ``name`` as a bool, from any object, as in NumPy."""
     try:
         return bool(copy)
     except Exception as error:

@@ -46,7 +46,7 @@ def _half_circle(x: RawArray, xp: Namespace) -> Any:
 
 
 def _one_less_square(x: RawArray, xp: Namespace) -> Any:
-    """Return ``1 - x ** 2`` for real x, so that neither the value nor its derivative loses digits.
+    """Return ``1 - x ** 2`` for real x, with all digits of the value and of its derivative.
 
     The product (1 - x) (1 + x) is precise near 1, the difference 1 - x * x has a precise derivative near
     0.  At exactly 1 the difference is used, since there the derivative of the product may become NaN

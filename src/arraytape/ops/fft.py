@@ -95,7 +95,7 @@ def _irfft_vjp(
     g: RawArray, shape: tuple[int, ...], dtype: npt.DTypeLike, axis: int, norm: str, xp: Namespace
 ) -> Any:
     """Return the transform of g with the opposite ``norm`` ('forward' for 'backward'), cropped or padded
-    to the length of x.  Frequencies that also represent their negative frequency count twice.
+    to the length of x.  Coefficients that stand for a frequency and its negative count twice.
 
     It is the cotangent of x for the cotangent g of irfft(x).  shape : the shape of x.  dtype : its
     dtype.
@@ -211,7 +211,7 @@ def lengths_and_axes(
 ) -> list[tuple[int | None, int]]:
     """Return a pair (length, axis) for each of the transforms that an op such as ``fftn`` consists of.
 
-    The length None means that of x.  s, axes : the arguments of the op named ``op``.
+    A length of None leaves the length of x.  s, axes : the arguments of the op named ``op``.
     """
     if axes is None:
         axes = range(x.ndim) if s is None else range(x.ndim - len(s), x.ndim)

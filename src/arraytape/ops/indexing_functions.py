@@ -86,7 +86,7 @@ def index(x: Array, key: Index, /) -> Array:
 
 
 def has_ellipsis(key: Index) -> bool:
-    """Return True if a key has an Ellipsis: with it, NumPy returns one element as a view.
+    """Return True if a key has an Ellipsis, with which NumPy returns one element as a view.
 
     key : a key without arrays.  ``x[0, ...]`` is a view of a vector x, while ``x[0]`` is a scalar.
     """
@@ -96,8 +96,8 @@ def has_ellipsis(key: Index) -> bool:
 def _getitem_vjp_key(key: Index) -> Any:
     """Return zeros of the shape of x to which g is added at the key.
 
-    That is the cotangent of x for the cotangent g of x[key].  This function returns only the key, at
-    which ``Reading`` then adds g to zeros.
+    This describes the cotangent of x for the cotangent g of x[key].  The function itself returns the
+    key; ``Reading`` makes the zeros and adds g.
     """
     return key
 
@@ -132,7 +132,7 @@ def getitem(x: Array, /, key: Index) -> Array:
     range=lambda n, x, *key: x.sum_of(n).with_zero(),
 )
 def scattered(x: Array, /, shape: tuple[int, ...], key: Index) -> Array:
-    """Return zeros of ``shape`` with x added at ``key``; arrays in the key are raw data, as for x."""
+    """Return zeros of ``shape`` with x added at ``key``, whose arrays are raw data like that of x."""
 
 
 @composite(origin="extra", continuous=True, range=lambda n, x, *key: x.sum_of(n).with_zero())
@@ -182,8 +182,8 @@ def _take_along_axis_vjp_key(
 ) -> Any:
     """Return zeros of the shape of x to which g is added at the indices.
 
-    That is the cotangent of x for the cotangent g of take_along_axis(x, indices).  This function returns
-    only the indexing key of the elements, at which ``Reading`` then adds g to zeros.
+    This describes the cotangent of x for the cotangent g of take_along_axis(x, indices).  The function
+    itself returns the key of the elements; ``Reading`` makes the zeros and adds g.
     """
     key, at = [], axis % len(shape)
     # Every axis but one gets the indices 0, ..., n - 1.  An axis of x of length 1 that was broadcast
@@ -199,8 +199,8 @@ def _take_along_axis_vjp_key(
 def _take_vjp_key(indices: RawArray, axis: int | None, shape: tuple[int, ...]) -> Any:
     """Return zeros of the shape of x to which g is added at the indices.
 
-    That is the cotangent of x for the cotangent g of take(x, indices).  This function returns only the
-    indexing key of the elements, at which ``Reading`` then adds g to zeros.
+    This describes the cotangent of x for the cotangent g of take(x, indices).  The function itself
+    returns the key of the elements; ``Reading`` makes the zeros and adds g.
     """
     return (*(slice(None),) * ((axis or 0) % len(shape)), indices)
 
@@ -293,9 +293,9 @@ def is_basic(part: Any) -> bool:
 
 
 def is_batched_index(key: Index) -> bool:
-    """Return True if each item of a key is basic, or is one integer for each example of a vmap.
+    """Return True if ``x[key]`` is a view in each example of a vmap.
 
-    Basic items are integers, slices, Ellipsis and None.  Then ``x[key]`` is a view in each example.
+    Then each item of the key is an integer, slice, Ellipsis or None, or has one integer per example.
 
     key : a key whose arrays are raw data.
     """

@@ -411,9 +411,9 @@ def html_of_array(x: Array) -> str:
 
 
 def leave_as_text(x: Array, how: str) -> None:
-    """Record that the value leaves as text, unless x is a Variable that nothing read so far.
+    """Record the conversion of x to text, unless x is a Variable that nothing read so far.
 
-    To show a Variable is no read of it, which would make tapes watch it.
+    Showing such a Variable is no read of it, which would make tapes watch it.
     """
     if type(x) is Array or any(x._value_id in recorder.followed for recorder in recorders()):
         leave_tapes(x, how)

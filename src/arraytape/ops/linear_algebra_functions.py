@@ -28,9 +28,9 @@ from .manipulation_functions import normalize_axis_index, permute_dims, reshape
 
 
 def without_zero_strides(g: RawArray) -> Any:
-    """Return the cotangent g of a matrix product; copy a vector g whose stride is 0, after broadcasting.
+    """Return g, a cotangent that is multiplied by a matrix; copy a vector g that was broadcast.
 
-    NumPy multiplies such a vector slowly, without BLAS.
+    NumPy multiplies a vector whose stride is 0 slowly, without BLAS.
     """
     return g.copy() if type(g) is np.ndarray and g.strides == (0,) else g
 
@@ -122,8 +122,8 @@ def _matmul_adjoint_vjp_x1(
 ) -> Any:
     """Return ``g @ b^H``, or its adjoint if ``first``; b is x2, or its adjoint if ``second``.
 
-    It is the cotangent of x1 for the cotangent g of a @ b.  shape : the shape of x1.
-    There a is x1, or its adjoint if ``first``.
+    It is the cotangent of x1 for the cotangent g of matmul_adjoint(x1, x2, first, second).
+    shape : the shape of x1.
     """
     if first:
         return sum_to(xp.matmul_adjoint(x2, g, second, True), shape, xp)
@@ -135,8 +135,8 @@ def _matmul_adjoint_vjp_x2(
 ) -> Any:
     """Return ``a^H @ g``, or its adjoint if ``second``; a is x1, or its adjoint if ``first``.
 
-    It is the cotangent of x2 for the cotangent g of a @ b.  shape : the shape of x2.
-    There b is x2, or its adjoint if ``second``.
+    It is the cotangent of x2 for the cotangent g of matmul_adjoint(x1, x2, first, second).
+    shape : the shape of x2.
     """
     if second:
         return sum_to(xp.matmul_adjoint(g, x1, True, first), shape, xp)
@@ -171,7 +171,7 @@ def _correlation_gradient(
     g: RawArray, wanted: int, part: str, x: RawArray, shape: tuple[int, ...], geometry: Geometry,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of x1 (``wanted`` = 0) or x2 (1) of ``window_correlation(x1, x2, part)``.
+    """Return the cotangent of an operand of ``window_correlation``: of x1 or, if ``wanted`` is 1, of x2.
 
     It is a correlation, too, of g and the conjugate of the other operand.
 
@@ -190,10 +190,10 @@ def _correlation_gradient(
 def _window_correlation_vjp_x1(
     g: RawArray, x2: RawArray, shape: tuple[int, ...], part: str, geometry: Geometry, xp: Namespace
 ) -> Any:
-    """Return the part of the correlation that x1 is, from g and the conjugate of x2.
+    """Return the cotangent of x1, computed by a correlation of g and the conjugate of x2.
 
-    It is the cotangent of x1, one of the data, kernel or result of a correlation, for the cotangent g of
-    the array that ``part`` names.  shape : the shape of x1.
+    x1 is the data, kernel or result of a correlation.  g is the cotangent of the array that ``part``
+    names.  shape : the shape of x1.
     """
     return _correlation_gradient(g, 0, part, x2, shape, geometry, xp)
 
@@ -201,10 +201,10 @@ def _window_correlation_vjp_x1(
 def _window_correlation_vjp_x2(
     g: RawArray, x1: RawArray, shape: tuple[int, ...], part: str, geometry: Geometry, xp: Namespace
 ) -> Any:
-    """Return the part of the correlation that x2 is, from g and the conjugate of x1.
+    """Return the cotangent of x2, computed by a correlation of g and the conjugate of x1.
 
-    It is the cotangent of x2, one of the data, kernel or result of a correlation, for the cotangent g of
-    the array that ``part`` names.  shape : the shape of x2.
+    x2 is the data, kernel or result of a correlation.  g is the cotangent of the array that ``part``
+    names.  shape : the shape of x2.
     """
     return _correlation_gradient(g, 1, part, x1, shape, geometry, xp)
 
@@ -235,10 +235,10 @@ PLANE: Geometry = ((1, 2), (2, 1), (0, 1))
 def window_correlation(
     x1: Array, x2: Array, /, part: str, lengths: tuple[int, ...], geometry: Geometry
 ) -> Array:
-    """Compute the data, kernel or result of a correlation, as ``nn``'s convolution layers need it.
+    """Compute the result of a correlation, or the cotangent of its data or kernel, from the two others.
 
-    part : the array to compute, "data", "kernel" or "result", from the other two, x1 and x2.  For data
-    and kernel it is the cotangent, since the correlation is linear in each.
+    part : the array to compute, "data", "kernel" or "result"; x1 and x2 are the other two.
+    For "data" and "kernel" the cotangent of the result is given in place of the result.
     lengths : the lengths of this array.  geometry : the strides, dilations and margins.
     """
 
@@ -287,7 +287,7 @@ def solve_again(x1: Array, x2: Array, /, *, adjoint: bool = False) -> Array:
     signature="(N,N),(M,M)->(N,N)",
 )
 def inverse_again(x: Array, singular: Array, /) -> Array:
-    """Invert matrices, by cached factors if there are any; return unit matrices where ``singular``."""
+    """Invert matrices, by cached factors if there are any; return unit matrices for singular ones."""
 
 
 @composite(**VIEW)
@@ -345,9 +345,9 @@ def _vecdot_vjp_x2(
 def vectors_at(g: RawArray, x: RawArray, axis: int, shape: tuple[int, ...], xp: Namespace) -> Any:
     """Return the cotangent of an operand of vecdot for an axis >= 0: g times x, the other operand.
 
-    g : the cotangent of the result.
-    The product is summed to ``shape``, the operand's shape.  The axis is moved to the end for the sum,
-    because an axis >= 0 has different places in operands of different ndim.
+    g : the cotangent of the result.  shape : the shape of the operand, to which the product is summed.
+    For this sum the axis is moved to the end, because an axis >= 0 has different places in operands of
+    different ndim.
     """
     last = (*shape[:axis], *shape[axis + 1 :], shape[axis])
     return xp.moveaxis(sum_to(g[..., None] * xp.moveaxis(x, axis, -1), last, xp), -1, axis)

@@ -39,9 +39,7 @@ INTEGERS = frozenset((int,))
 
 
 def view(op: str, x: Array, kind: str, argument: Any) -> Array:
-    """Return a view of x, made by one step such as a permutation of its axes.
-
-    Raise the documented exception of ``op`` if the argument does not fit x.
+    """Return a view of x, made by one step; if the step does not fit x, raise the error of ``op``.
 
     kind, argument : the step, such as PERMUTE and a tuple of axes.
     """
@@ -101,7 +99,7 @@ COPIES: dict[str, Callable[[Array, Any], Array]] = {
 def view_or_copy(x: Array, kind: str, argument: Any) -> Array:
     """Return a view of x such as a diagonal, or a copy if x's library has no such views.
 
-    A derivative rule applies such a step to a cotangent that is an Array.
+    Derivative rules call it for a cotangent x that is an Array.
 
     kind, argument : the step from x to the view, such as DIAGONAL and the offset.
     """
@@ -112,7 +110,7 @@ def view_or_copy(x: Array, kind: str, argument: Any) -> Array:
 def normalize_axis_index(op: str, x: Array, axis: int, extra: int = 0) -> int:
     """Return an axis as a non-negative int; raise AxisError (an IndexError) if x has no such axis.
 
-    op : the op, for the message.  extra : the number of axes that the result has besides those of x.
+    op : the op, for the message.  extra : the number of axes that the op adds to those of x.
     """
     ndim = x.ndim + extra
     try:

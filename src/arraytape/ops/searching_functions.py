@@ -86,7 +86,7 @@ def where(
 
 
 def where_it_holds(condition: Array, x1: RawArray, x2: RawArray) -> Any:
-    """Return the result of ``where`` without x1 and x2; raise TypeError if one of them is given."""
+    """Return ``where(condition)``: the indices of true elements; raise TypeError for x1 or x2."""
     if x1 is not None or x2 is not None:
         raise TypeError(f"where: needs both x1 and x2, or neither [at {user_line()}]")
     return nonzero(condition)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def count_reduced(shape: tuple[int, ...], axis: Axis) -> int:
-    """Return the number of elements of which a reduction over ``axis`` makes one result."""
+    """Return the number of elements that a reduction over ``axis`` combines to each result."""
     n = 1
     for i in normalize_axis_tuple(axis, len(shape)):
         n *= shape[i]
@@ -55,8 +55,8 @@ def _sum_adjoint_vjp(
 
     It is the cotangent of x for the cotangent g of sum_adjoint(x), which repeats x.
 
-    into : the shape after repeating.  along, keepdims : the repeated axes; True if x has them with
-    length 1.
+    into : the shape after repeating.  along : the repeated axes.  keepdims : True if x has these axes
+    with length 1.
     """
     return xp.sum(g, axis=along if into else None, keepdims=keepdims)
 
@@ -199,7 +199,7 @@ def _factors_of_product(x: RawArray, g: RawArray, xp: Namespace) -> Any:
 
 
 def _prod_vjp(g: RawArray, x: RawArray, axis: Axis, keepdims: bool, xp: Namespace) -> Any:
-    """Return g times the conjugated product of the other elements, computed without a division.
+    """Return g times the conjugated product of all other elements of x, without a division.
 
     It is the cotangent of x for the cotangent g of prod(x).
     """
@@ -240,7 +240,7 @@ def prod(x: Array, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool 
 def _var_vjp(
     g: RawArray, x: RawArray, axis: Axis, correction: float, keepdims: bool, xp: Namespace
 ) -> Any:
-    """Return ``g * 2 * (x - xp.mean(x)) / (n - correction)`` for results of n elements each.
+    """Return ``g * 2 * (x - xp.mean(x)) / (n - correction)``, with n elements for each result.
 
     It is the cotangent of x for the cotangent g of var(x).
     """
@@ -285,7 +285,7 @@ def _std_vjp(
     keepdims: bool,
     xp: Namespace,
 ) -> Any:
-    """Return ``g * (x - xp.mean(x)) / (y * (n - correction))`` for results y of n elements each.
+    """Return ``g * (x - xp.mean(x)) / (y * (n - correction))``, with n elements for each result y.
 
     It is the cotangent of x for the cotangent g of y = std(x).
     """

@@ -1,9 +1,9 @@
 """Write to Arrays: item assignment and in-place operators, with NumPy's semantics.
 
 ``x[k] = v`` is recorded as PUT, and ``x += y`` and ``x -= y`` are recorded as ADD.  Both are linear, so
-that their records keep no data.  x gets a new value id.  Any other ``x op= y``, such as ``x *= y``, with
-a followed operand computes and records ``x op y``.  Then x gets the data and the value id of the result
-(``replace_value``).
+that their records keep no data.  The root of x, the Array whose memory x shows, gets a new value id.
+Any other ``x op= y``, such as ``x *= y``, with a followed operand computes and records ``x op y``.  Then
+x gets the data and the value id of the result (``replace_value``).
 
 A write has five steps:
 
@@ -161,8 +161,8 @@ def setitem(x: Array, key: Index, value: Any, /) -> None:
 def is_region(value: Array, x: Array, key: Index) -> bool:
     """Return True if ``value`` is the view ``x[key]`` itself, so that assigning it changes nothing.
 
-    Python evaluates ``x[key] += y`` as ``v = x[key]; v += y; x[key] = v``.  If v is a view of x, nothing
-    is left to be written by the assignment.
+    Python evaluates ``x[key] += y`` as ``v = x[key]; v += y; x[key] = v``.  If v is a view of x, its
+    ``+=`` has written already.
     """
     root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
     view = value._view
@@ -181,7 +181,7 @@ def fit_write(
 ) -> tuple[Any, Any, Any]:
     """Return (data of x, key, value) of a write ``x[key] = value``, as raw data of one array library.
 
-    If the key or the value has hidden axes (one for each enclosing vmap), add these axes to x.
+    If the key or the value differs between the examples of a vmap, add the vmap's hidden axes to x.
     Raise TypeError if x is real and the value is complex, or if the value cannot be converted.
 
     data : the raw data of x.  raw, v : the key and the value as raw data.  basic : True if the key has
@@ -243,10 +243,9 @@ def selects_nothing(data: RawArray, key: Any, value: Any) -> bool:
 def write_data(x: Array, key: Any, value: RawOperand, memory: RawArray | None) -> Any:
     """Do ``x[key] = value`` on the raw data; return the raw data that the root of x has afterwards.
 
-    The root is the Array whose memory the view x shows, or x itself if x is no view.  The write is done
-    in place.  If the library cannot write in place, the root gets new data.
+    The write is done in place.  If the library cannot write in place, the root gets new data.
 
-    memory : the root's data, which was copied before if a record of a tape shared it.
+    memory : the root's data, copied before this call if a record of a tape shared it.
     """
     data = x._data
     if type(data) is np.ndarray:
@@ -274,11 +273,10 @@ def overlap(v: RawOperand, data: Any) -> bool:
 
 
 def add_hidden_axes(x: Array, *values: Any) -> tuple[int, Any]:
-    """Add vmap's hidden axes of ``values`` to the root of x, so that the values can be written to x.
+    """Add the hidden axes of ``values`` to the root of x, so that the values can be written to x.
 
-    Values of batched data differ between the examples of a vmap, which a hidden axis numbers.
-    The root is the Array whose memory the view x shows, or x itself if x is no view.  Its value is
-    repeated along each new axis.  Return the new value id and data of x.
+    Values that differ between the examples of a vmap have such axes.  The root's value is repeated along
+    each new axis.  Return the new value id and data of x.
     """
     check_open(axis_ids_of(values))
     root, _ = location(x)
@@ -297,8 +295,8 @@ def add_hidden_axes(x: Array, *values: Any) -> tuple[int, Any]:
 def check_writeable(x: Array, data: RawArray) -> None:
     """Raise ValueError if x is a read-only view, or shares read-only memory with other libraries.
 
-    Memory that only arraytape uses is read-only if it is the result of a broadcast, in which several
-    elements share memory.  Then a state bit (KEPT) is set, so that the write copies the memory first.
+    Memory that only arraytape uses may be read-only after a broadcast, in which elements share memory.
+    Then set the state bit KEPT instead, so that the write copies the memory first.
     Callers test for writeable NumPy data themselves, and call this function for other data.
 
     data : the raw data of x.
@@ -328,9 +326,7 @@ def record_put(
     written: RawArray,
     memory: RawArray,
 ) -> None:
-    """Record the write ``x[key] = value`` on tapes after it was done.
-
-    The root of x, the Array whose memory x shows, gets a new value id (tapes know its value by the id).
+    """Record the write ``x[key] = value`` on tapes after it was done; give the root of x a new value id.
 
     written_id : the value id of the written value.  value : its raw data.  basic : True if the key has
     no arrays.  written, memory : the data of x and of the root at the time of the write.
@@ -363,7 +359,7 @@ def record_add(
 ) -> None:
     """Record ``x += value`` (sign 1) or ``x -= value`` (sign -1) after it was done.
 
-    The root of x, the Array whose memory x shows, gets a new value id (tapes know its value by the id).
+    The root of x gets a new value id.
 
     written_id : the value id of the added value.  value : its raw data.
     written, memory : the data of x and of the root at the time of the write.
@@ -391,12 +387,12 @@ def record_write(
 ) -> None:
     """Give ``root`` a new value id after a write, and pass a record of the write to the recorders.
 
-    A recorder (a tape) gets the record, and then follows the new value, if it follows the old value or
-    the written value.  If there is no such recorder, the new id is 0.
+    Only recorders (tapes) that follow the old value or the written value get the record, and then follow
+    the new value.  If there is no such recorder, the new id is 0.
 
     root : the Array that owns the memory.  plan : the kind of the record, PUT or ADD.
     value : the written value, as raw data or a Python scalar.
-    path : the keys that lead from the root to the view that was written to.
+    path : the steps from the root to the view that was written to.
     key : for PUT the key of the write, for ADD the sign.  more : for PUT a tuple of the mask of the
     elements of ``value`` that did not remain in x (None if all remain).
     """
@@ -482,8 +478,8 @@ def overwritten(x: Array, key: Index, value: RawOperand) -> Any:
 def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
     """Return the method for an in-place operator, such as ``__iadd__`` for the op add and short "add".
 
-    If a tape follows x or the operand, and the op is not add or subtract, the method records
-    ``x op y`` and gives x the result.  Otherwise the method computes in x's memory.
+    If a tape follows x or the operand, and the op is not add or subtract, the method records ``x op y``,
+    and x takes the value of the result.  Otherwise the method computes in x's memory.
 
     One function, because further function calls would slow down ``x += y``.
     """
@@ -592,8 +588,8 @@ def make_update(
 ) -> Callable[[Array, Any, Any], Any]:
     """Return a function ``update(x, v, memory)`` that does ``x op= v`` on raw data of all libraries.
 
-    It computes in place if the library can.  ``memory`` is the raw data of the root, the Array whose
-    memory x shows.  ``update`` returns the data that the root has afterwards.
+    ``update`` computes in place if the library can.  It returns the data that the root of x has
+    afterwards; ``memory`` is the root's data from before.
 
     op : the op of the operator, such as add.  raw : the in-place operator for raw data, such as
     operator.iadd.  functional : the operator that returns new data, such as operator.add.
@@ -661,7 +657,7 @@ def fit_operand(op: Op, x: Array, handle: Array, data: RawArray, other: RawOpera
 def check_in_numpy(
     op: Op, raw: Callable[[Any, Any], Any], data: RawArray, other: RawOperand
 ) -> None:
-    """Raise NumPy's error if the operands of an in-place op, apart from vmap's hidden axes, do not fit.
+    """Raise NumPy's error if the operands of an in-place op do not fit; do not count vmap's hidden axes.
 
     Run the op on NumPy arrays of ones to find out.  If the data is not NumPy's, check nothing.
 

@@ -349,8 +349,8 @@ class Optimizer(Module):
     def _numbers(self) -> tuple[Any, Any]:
         """Return the learning rate, and the number of steps including the current one.
 
-        Both are Python numbers.  But both are Arrays while ``xp.function`` traces a step, if ``update``
-        has ``takes_arrays``, because the trace would contain Python numbers as constants.
+        Both are Python numbers, or Arrays while ``xp.function`` traces a step and ``update`` has
+        ``takes_arrays``: the trace would contain Python numbers as constants.
         """
         count = detached(self.iterations)
         rate = detached(self._learning_rate) if self.schedule is None else self._rate(count)
@@ -373,7 +373,7 @@ class Optimizer(Module):
         return not named and self._not_decayed.find_variable(variable) is None
 
     def _clipped(self, pairs: Sequence[Pair]) -> Sequence[Pair]:
-        """Return the pairs with gradients clipped as ``clipvalue`` and its like demand."""
+        """Return the pairs with gradients clipped as clipvalue, clipnorm or global_clipnorm demands."""
         gradients = [g for g, _ in pairs]
         if self.clipvalue is not None:
             gradients = clip_by_value(gradients, -self.clipvalue, self.clipvalue)
@@ -386,7 +386,7 @@ class Optimizer(Module):
         return [(g, variable) for g, (_, variable) in zip(gradients, pairs, strict=True)]
 
     def _place(self, variable: Variable) -> int:
-        """Return the index of a Variable's slots in the lists of ``slots``; make them if it has none."""
+        """Return the index of a Variable's values in each list of ``slots``; make them if needed."""
         place = self._updated.find_variable(variable)
         if place is None:
             place = len(self._updated.variables)
@@ -436,9 +436,9 @@ def is_at_hand(x: Array) -> bool:
 
 
 def rate_for_gradient(number: float | Array, g: Array) -> Any:
-    """Return a learning rate, to be multiplied by the gradient g without a change of g's precision.
+    """Return a learning rate in the precision and on the device of the gradient g.
 
-    number : a Python number, or an Array, which is cast to the precision and device of g.
+    So their product has g's precision.  number : a Python number, which stays, or an Array.
     """
     if not isinstance(number, Array):
         return number
@@ -446,7 +446,7 @@ def rate_for_gradient(number: float | Array, g: Array) -> Any:
 
 
 def decayed_values(xp: Namespace, g: Any, values: Sequence[Any], numbers: Sequence[Any]) -> Any:
-    """Reduce a value by ``factor`` times itself: the formula of the weight decay, which needs no g."""
+    """Return (value - factor * value,), a step of weight decay, as a formula for ``assign_values``."""
     (value,), (factor,) = values, numbers
     return (value - factor * value,)
 
@@ -480,7 +480,7 @@ def assign_values(
 
 @cache
 def kernel_of_formula(storage: Storage, formula: Formula, count: int) -> Callable[..., Any]:
-    """Return the formula of ``assign_values``, for ``count`` Variables, as one kernel of raw data."""
+    """Return ``formula`` as one kernel of raw data, for ``count`` Variables: see ``assign_values``."""
 
     def new_values(g: Any, *rest: Any) -> Sequence[Any]:
         return tuple(formula(storage.xp, g, rest[:count], rest[count:]))
@@ -499,7 +499,7 @@ def takes_arrays(update: Update) -> Update:
 
 
 class Updated:
-    """A list of an optimizer's Variables, hidden from ``Module``, so that no checkpoint has them."""
+    """A list of an optimizer's Variables that ``Module`` does not find: no checkpoint has them."""
 
     def __init__(self) -> None:
         self.variables: list[Variable] = []

@@ -256,7 +256,7 @@ class Problem:
         return np.asarray(columns).T
 
     def callback_of_vector(self, callback: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the user's callback, which gets points in the nesting of x0, for SciPy's vectors."""
+        """Return a callback for SciPy's vectors that calls the user's with points nested like x0."""
         if not callable(callback):
             raise TypeError(
                 f"minimize_scipy: callback must be a function, got {describe(callback)} "
@@ -293,10 +293,10 @@ class Problem:
 
 
 def moved_to(leaves: Sequence[Array], values: Sequence[Array]) -> list[Array]:
-    """Return the leaves of f's argument at a point: each value, or the Variable that now holds it.
+    """Assign ``values`` to the Variables among ``leaves``; return the leaves of f's argument.
 
-    leaves : the leaves of x0, Arrays and Variables.  values : their values at the point, which are
-    assigned to the Variables, because f may read these directly.
+    leaves : the leaves of x0: Arrays, and Variables, which f may read directly.  values : their values
+    at a point.  In the result they replace the Arrays.
     """
     for x, value in zip(leaves, values, strict=True):
         if isinstance(x, Variable):
@@ -377,9 +377,9 @@ def product_of(f: Callable[[Any], Any], point: Any, direction: list[Array]) -> A
 
 
 class RerunInPlace(Rerun):
-    """A ``Rerun`` (a function to evaluate at other values) that assigns the values to Variables.
+    """A ``Rerun``, which evaluates a function at other values, for a start x0 with Variables.
 
-    The start x0 may contain Variables, which the function may read directly, not only as its argument.
+    It assigns the values to these Variables, because the function may read them directly.
     """
 
     def evaluate_at(self, arrays: Sequence[Array]) -> Any:
@@ -391,9 +391,9 @@ REPLAYED: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 
 
 def replayed_as(f: Callable[..., Any], what: str, make: Callable[[Any], Any]) -> Any:
-    """Return ``make(f)``; if ``xp.function`` made f, return ``xp.function(make(f.eager))``.
+    """Return the function ``make(f)``, compiled by ``xp.function`` if f itself is.
 
-    what : "value", "gradient" or "product".  The replayed function is cached under f and this name.
+    what : "value", "gradient" or "product".  The compiled function is cached under f and this name.
     """
     if not hasattr(f, "eager"):
         return make(f)

@@ -42,10 +42,7 @@ class NoBatchedForm(TypeError):
 
 
 class Shape(tuple[int, ...]):
-    """The shape of batched data without its hidden axes; attributes have their ids and lengths.
-
-    A hidden axis is a leading axis of the raw array, one for each enclosing vmap.
-    """
+    """The visible shape of batched data, with the ids and lengths of its hidden axes as attributes."""
 
     axis_ids: AxisIds
     hidden: tuple[int, ...]
@@ -76,16 +73,16 @@ def plain(dtype: npt.DTypeLike | None) -> Any:
 
 
 class Batched:
-    """Many arrays of one shape in one raw array, whose first ``len(axis_ids)`` axes are hidden.
+    """Many arrays of one shape in one raw array, such as the examples of a vmap.
 
-    Each enclosing vmap has a hidden axis, whose indices are the vmap's examples.
-    ``shape`` and ``ndim`` do not count the hidden axes.  ``axis_ids`` has the hidden axes' ids in
-    ascending order, the order of the axes.
+    The first ``len(axis_ids)`` axes of the raw array are hidden: ``shape`` and ``ndim`` do not count
+    them.  Each enclosing vmap has one hidden axis, which numbers its examples.  ``axis_ids`` has the ids
+    of these axes in ascending order, the order of the axes.
 
-    The seeds of a Jacobian are unit vectors, the rows of an identity matrix.  They and other multiples
-    of unit vectors are stored without their zeros.  Then ``_data`` is None, and ``diagonal`` is
-    (vector, start, stop) for rows start to stop of the matrix diag(vector).  The k-th array has the
-    vector's shape, and is 0 except for its flat element start + k.  Reading ``data`` makes the zeros.
+    *Diagonal data*, such as the seeds of a Jacobian, is stored without its zeros.  Then ``_data`` is
+    None, and ``diagonal`` is (vector, start, stop) for rows start to stop of the matrix diag(vector).
+    The k-th array has the vector's shape, and is 0 except for its flat element start + k.  Reading
+    ``data`` makes the zeros.
     """
 
     __slots__ = ("__weakref__", "_data", "axis_ids", "diagonal")
@@ -100,7 +97,7 @@ class Batched:
     def data(self) -> Any:
         """Return the raw array, hidden axes first; make it from ``diagonal`` if needed."""
         if self._data is None:
-            self._data = dense(*self.diagonal)
+            self._data = diagonal_rows(*self.diagonal)
             self.diagonal = None
         return self._data
 
@@ -114,7 +111,7 @@ class Batched:
 
     @property
     def hidden(self) -> tuple[int, ...]:
-        """Return the lengths of the hidden axes (one for each enclosing vmap), in order of their ids."""
+        """Return the lengths of the hidden axes, in order of their ids."""
         if self._data is None:
             return (self.diagonal[2] - self.diagonal[1],)
         return tuple(self._data.shape[: len(self.axis_ids)])
@@ -153,10 +150,7 @@ class Batched:
 
     @property
     def strides(self) -> Any:
-        """Return the strides of the visible axes in bytes; None if the raw data has no strides.
-
-        Hidden axes, one for each enclosing vmap, are left out.
-        """
+        """Return the strides of the visible axes in bytes; None if the raw data has no strides."""
         strides = getattr(self.sample, "strides", None)
         return strides if strides is None else strides[len(strides) - self.ndim :]
 
@@ -165,8 +159,8 @@ class Batched:
 
         Axes that the data does not have get length 1.
 
-        axis_ids : the ids of the result's hidden axes, one for each enclosing vmap, which come first.
-        rank : the number of the visible axes after them.
+        axis_ids : the ids of the result's hidden axes, which come first.  rank : the number of the
+        visible axes after them.
         """
         data, count = self.data, len(self.axis_ids)
         extra = rank - len(data.shape) + count
@@ -202,11 +196,8 @@ def namespace_of(data: RawArray) -> Any:
     return storage_of(data).xp
 
 
-def dense(vector: RawArray, start: int, stop: int) -> Any:
-    """Return rows start to stop of the matrix diag(vector), each in the shape of ``vector``.
-
-    That is the raw array of batched data that was stored as (vector, start, stop), without its zeros.
-    """
+def diagonal_rows(vector: RawArray, start: int, stop: int) -> Any:
+    """Return the raw array of diagonal data: rows start to stop of diag(vector), each in its shape."""
     storage, count, rows = storage_of(vector), math.prod(vector.shape), stop - start
     xp = storage.xp
     flat = xp.zeros((rows * count,), dtype=vector.dtype, device=vector.device)
@@ -217,9 +208,7 @@ def dense(vector: RawArray, start: int, stop: int) -> Any:
 
 
 def diagonal(vector: RawArray, axis_id: int, start: int, stop: int) -> Batched:
-    """Return rows start to stop of diag(vector) as batched data: many arrays in one, a row in each.
-
-    The seeds (first cotangents) of a Jacobian are such rows.  Only ``vector`` is stored, not the zeros.
+    """Return rows start to stop of diag(vector) as diagonal data, which has no zeros: see ``Batched``.
 
     axis_id : the id of the hidden axis, which numbers the rows.
     """
@@ -227,10 +216,7 @@ def diagonal(vector: RawArray, axis_id: int, start: int, stop: int) -> Batched:
 
 
 def union_of_axes(*axis_ids: AxisIds) -> AxisIds:
-    """Return all ids of several tuples of axis ids, in ascending order and each once.
-
-    Each id names a hidden axis of batched data, which an enclosing vmap made.
-    """
+    """Return all ids of several tuples of axis ids, in ascending order and each once."""
     first = axis_ids[0]
     if all(other == first for other in axis_ids):
         return first
@@ -238,10 +224,7 @@ def union_of_axes(*axis_ids: AxisIds) -> AxisIds:
 
 
 def axis_ids_of(values: Iterable[Any]) -> AxisIds:
-    """Return the ascending ids of the hidden axes (one for each enclosing vmap) of all values.
-
-    Values in lists and tuples count, too.  Only ``Batched`` values have hidden axes.
-    """
+    """Return the ids of the hidden axes of all values, also in lists and tuples, in ascending order."""
     found: AxisIds = ()
     for value in values:
         if type(value) is Batched:
@@ -257,10 +240,7 @@ def axis_ids_of(values: Iterable[Any]) -> AxisIds:
 
 
 def lengths_of(values: Iterable[Any]) -> dict[int, int]:
-    """Return a dict from the ids of all hidden axes of the values, ascending, to their lengths.
-
-    A hidden axis is a leading axis of batched data, one for each enclosing vmap.
-    """
+    """Return a dict from the ids of all hidden axes of the values, ascending, to their lengths."""
     sizes: dict[int, int] = {}
     for value in values:
         if type(value) is Batched:
@@ -271,11 +251,10 @@ def lengths_of(values: Iterable[Any]) -> dict[int, int]:
 
 
 def aligned(values: Iterable[Any]) -> tuple[list[Any], AxisIds]:
-    """Return (raw data of the values, axis ids), where the raw data of all values broadcasts.
+    """Return (raw data of the values, ids of all hidden axes), where the raw data of all broadcasts.
 
-    A ``Batched`` value has hidden axes (one for each enclosing vmap) before its visible axes.  Its raw
-    data gets an axis for each id, the ids of the hidden axes of all values.  Then it gets as many
-    visible axes as the value with the most axes.  Other values are returned as they are.
+    The raw data of a ``Batched`` value gets all these hidden axes, of length 1 where the value lacks
+    one, and as many visible axes as the value with the most.  Other values are returned as they are.
     """
     axis_ids, rank = axis_ids_of(values), 0
     for value in values:
@@ -318,10 +297,9 @@ AROUND: ContextVar[Mapping[int, Sequence[ref[Recorder]]]] = ContextVar(
 
 
 def recorders_around(axis_id: int) -> Setting[Mapping[int, Sequence[ref[Recorder]]]]:
-    """Return a context manager for vmap that notes the recorders which are active outside of the vmap.
+    """Return a context manager in whose block ``AROUND[axis_id]`` has the recorders from before a vmap.
 
-    A recorder is a tape or an accumulator.  In the block, ``AROUND[axis_id]`` has these recorders, so
-    that ``recorders_within`` can tell them from those that begin inside of the vmap.
+    So ``recorders_within`` can tell these tapes and accumulators from those that begin in the vmap.
 
     axis_id : the id of the vmap's hidden axis, which numbers its examples.
     """
@@ -336,7 +314,7 @@ def recorders_within(axis_id: int) -> list[Recorder]:
     Their cotangents keep the vmap's hidden axis, since each example has a gradient of its own.  The
     cotangents of recorders outside of the vmap are summed over the axis.
 
-    axis_id : the id of the hidden axis, which numbers the vmap's examples.
+    axis_id : the id of the hidden axis.
     """
     from ..._record.stack import recorders
 
@@ -364,13 +342,12 @@ def check_open(axis_ids: AxisIds) -> None:
 
 
 def axes_to_sum(data: Batched, shape: tuple[int, ...]) -> AxisIds:
-    """Return the ids of the hidden axes over which a term of a gradient has to be summed.
+    """Return the ids of the hidden axes over which a contribution to a gradient has to be summed.
 
-    If a value was used for all examples of a vmap, its gradient is the sum over the examples.  So the
-    axes are those of ended vmaps that the term has, but not the value.
+    These are the axes of ended vmaps that the contribution has and the value has not: all examples of
+    such a vmap used the same value, which gets the sum of their contributions.
 
-    data : the term, with a hidden axis for each vmap.  shape : the ``Shape`` of the recorded value,
-    which lists the value's hidden axes.
+    data : the contribution.  shape : the ``Shape`` of the recorded value, with its hidden axes.
     """
     own, open_axes = getattr(shape, "axis_ids", ()), ACTIVE.get()
     return tuple([n for n in data.axis_ids if n not in own and n not in open_axes])
@@ -378,8 +355,6 @@ def axes_to_sum(data: Batched, shape: tuple[int, ...]) -> AxisIds:
 
 def ended_axes(shape: Any) -> dict[int, int]:
     """Return the hidden axes of a value whose vmap has ended, as a dict from id to length.
-
-    A hidden axis is a leading axis of batched data that numbers the examples of a vmap.
 
     shape : the ``Shape`` of the value, which lists its hidden axes, or any other shape, which has none.
     """
@@ -421,7 +396,7 @@ def without_gaps(data: RawArray | Batched, count: int) -> Any:
     """Return ``data``, or a copy of it in which each example of a vmap is contiguous in memory.
 
     The examples are ``data[i]`` for tuples i of ``count`` indices.  The copy keeps the order of the axes
-    in memory.  So results of ops get the memory layout that a loop over copies of the examples gives.
+    in memory.  So ops have results in the same memory layout as for one contiguous example.
     """
     if type(data) is Batched:
         if data._data is None:
@@ -445,20 +420,16 @@ def without_gaps(data: RawArray | Batched, count: int) -> Any:
 
 
 def spread_like(data: RawArray | Batched, other: RawArray | Batched) -> Any:
-    """Return ``data``, repeated along the hidden axes that only ``other`` has; data itself if none.
-
-    A hidden axis numbers the examples of a vmap, so that each example gets the same data.
-    """
+    """Repeat ``data`` along the hidden axes that only ``other`` has; return data itself if none."""
     if type(other) is not Batched or set(other.axis_ids) <= set(axis_ids_of((data,))):
         return data
     return spread(data, other.axis_ids, other.hidden)
 
 
 def batched(x: Any, /, axis_id: int) -> Any:
-    """Return x with its first visible axis as the hidden axis ``axis_id``.
+    """Return x with its first visible axis as the hidden axis ``axis_id``: the input of a vmap.
 
-    Such is the input of a vmap: the function sees the shape of one example, x[i].  The hidden axis
-    numbers the examples.
+    The function under vmap then sees the shape of one example, x[i].
     """
     if type(x) is not Batched:
         return Batched(x, (axis_id,))
@@ -470,7 +441,7 @@ def batched(x: Any, /, axis_id: int) -> Any:
 def unbatched(x: Any, /, axis_id: int, size: int) -> Any:
     """Return x with the hidden axis ``axis_id`` as the first visible axis: the output of a vmap.
 
-    The axis numbers the examples of the vmap.  If x does not have it, x is repeated ``size`` times.
+    If x does not have the axis, x is repeated ``size`` times.
     """
     if axis_id not in axis_ids_of((x,)):
         x = spread(x, (axis_id,), (size,))

@@ -1,8 +1,7 @@
-"""Decide how ``BatchedNamespace`` applies a raw function to batched data: the *form* of the function.
+"""Choose the *form* of a raw function: the way in which ``BatchedNamespace`` applies it to batched data.
 
-The form follows from what the op states about itself (``Facts``), unless ``BatchedNamespace`` has a
-method of its name.  A test checks the form of each registered op, so that nobody makes one a loop by
-accident.
+The form follows from the op's ``Facts``, unless ``BatchedNamespace`` has a method of the op's name.  A
+test lists the form of each op, so that no op becomes a loop over examples by accident.
 """
 
 from __future__ import annotations
@@ -20,10 +19,9 @@ ONE_BY_ONE = "one by one"  # all other functions: called in a loop, for one exam
 
 
 def form_by_facts(facts: Facts) -> str:
-    """Return the form of an op: how its raw function is applied to the data of vmap's examples.
+    """Return the form of an op, such as ELEMENTS (one call on aligned data) or ONE_BY_ONE (a loop).
 
-    The form is a constant of this module, such as ELEMENTS (one call on aligned data) or ONE_BY_ONE (a
-    loop over the examples).
+    The form is the way in which the op's raw function is applied to batched data.
 
     facts : the op's statements about itself, such as "elementwise" or its signature.
     """

@@ -28,7 +28,7 @@ from .batched_data import (
     Batched,
     aligned,
     axis_ids_of,
-    dense,
+    diagonal_rows,
     lengths_of,
     namespace_of,
     plain,
@@ -64,26 +64,26 @@ def function_of(name: str, values: Iterable[Any]) -> Any:
     return found
 
 
-def raw_axis(axis: Any, by: int, rank: int) -> Any:
+def raw_axis(axis: Any, hidden: int, rank: int) -> Any:
     """Return the number of an axis in the raw data of batched data; a tuple for several axes.
 
     Raises NumPy's AxisError for an axis out of range, which could otherwise select a hidden axis.
 
-    axis : the axis, or axes, as the user counts them.  by : the number of hidden axes before the first
-    of these (one for each enclosing vmap).  rank : the number of axes without the hidden ones.
+    axis : the axis, or axes, as the user counts them.  hidden : the number of hidden axes before these.
+    rank : the number of axes without the hidden ones.
     """
     if type(axis) in (tuple, list):
         places = [int(normalize_axis_index(operator.index(a), rank)) for a in axis]
         if len(set(places)) < len(places):
             raise ValueError("duplicate value in 'axis'")
-        return tuple([a + by for a in places])
-    return int(normalize_axis_index(operator.index(axis), rank)) + by
+        return tuple([a + hidden for a in places])
+    return int(normalize_axis_index(operator.index(axis), rank)) + hidden
 
 
 def rewrapped(result: Any, axis_ids: Any) -> Any:
-    """Return raw data as batched data, and a list or tuple of raw data as one of batched data.
+    """Wrap raw data, or each item of a list or tuple of raw data, as ``Batched``.
 
-    axis_ids : the ids of the leading axes of the data that are hidden, one for each enclosing vmap.
+    axis_ids : the ids of the leading axes of the data, which are hidden.
     """
     if isinstance(result, tuple | list):
         parts: list[Any] = [Batched(part, axis_ids) for part in result]
@@ -92,7 +92,7 @@ def rewrapped(result: Any, axis_ids: Any) -> Any:
 
 
 def unpack_batched(x: Batched) -> tuple[Any, Any, int]:
-    """Return the raw data of x, the ids of its hidden axes (one for each vmap), and their number."""
+    """Return the raw data of x, the ids of its hidden axes, and their number."""
     return x.data, x.axis_ids, len(x.axis_ids)
 
 
@@ -228,11 +228,11 @@ class BatchedNamespace:
     def of_numbers(
         self, name: str, x: RawArray | Batched, others: Sequence[RawArray], keywords: dict[str, Any]
     ) -> Any:
-        """Return the result of the function ``name``, such as "sum", of one number for each example.
+        """Call the function ``name``, such as "sum", on batched data x whose examples are numbers.
 
-        All axes of x are hidden: they number the examples of vmap.  So the raw data gets a new last axis
-        of length 1, since the library's function would otherwise work along a hidden axis.  A first
-        call, on zeros of one example's shape, raises NumPy's errors and shows the result's shape.
+        All axes of x are hidden.  So the raw data gets a new last axis of length 1, since the library's
+        function would otherwise work along a hidden axis.  A first call, on zeros of one example's
+        shape, raises NumPy's errors and shows the result's shape.
 
         others, keywords : the further arguments of the function.
         """
@@ -356,16 +356,16 @@ class BatchedNamespace:
 
     def fresh(self, x: Any, /) -> Any:
         if type(x) is Batched and x._data is None:
-            return Batched(dense(*x.diagonal), x.axis_ids)
+            return Batched(diagonal_rows(*x.diagonal), x.axis_ids)
         return self.each(lambda d, xp: xp.asarray(d, copy=True), x)
 
     stop_gradient = fresh
 
     def each(self, function: Callable[..., Any], x: Any, name: str = "") -> Any:
-        """Return x with ``function(data, xp)``, which keeps the shape, in place of its raw data.
+        """Apply ``function(data, xp)``, which keeps the shape, to the raw data of batched data x.
 
-        name : the op that ``function`` computes.  Then x may stay stored as the vector of a diagonal
-        matrix, as the seeds of a Jacobian are.  With "" the zeros of this matrix are made, too.
+        name : the op that ``function`` computes.  With a name, diagonal data may stay diagonal; with ""
+        its zeros are made: see ``Batched``.
         """
         if type(x) is not Batched:
             return function(x, namespace_of(x))

@@ -1,8 +1,8 @@
 """Attach Python's operators to ``Batched``, and compute on diagonal data without making its zeros.
 
-Diagonal data, such as the seeds of a Jacobian, has ``Batched.diagonal`` in place of raw data: the tuple
-(vector, start, stop) for rows start to stop of the matrix diag(vector).  Many functions of diagonal data
-have diagonal results: ``on_diagonal`` computes these from the vectors.
+Diagonal data, such as the seeds of a Jacobian, stores the vector of a matrix diag(vector) in place of
+raw data: see ``Batched``.  If a function, such as a product with a number, keeps the zeros, then
+``on_diagonal`` computes it from the vectors.
 """
 
 from __future__ import annotations
@@ -35,14 +35,12 @@ def broadcasts_to(value: Any, vector: RawArray) -> bool:
 
 
 def keeps_zeros(groups: Sequence[Sequence[int]], values: tuple[Any, ...], vector: RawArray) -> bool:
-    """Return True if a function of diagonal data and other ``values`` is 0 off the diagonal.
+    """Return True if the result of a function is diagonal data, too: 0 off the diagonal.
 
-    Diagonal data is stored as the vector of a diagonal matrix, as the seeds of a Jacobian are.  So is
-    the function's result if it is 0 off the diagonal.
-
+    values : the operands, of which some are diagonal data with the vector ``vector``.  The others have
+    to broadcast to its shape.
     groups : tuples of positions in ``values`` in which the function is jointly linear, such as (0,) and
     (1,) for ``multiply``.  So the function is 0 where all operands of one group are 0.
-    vector : the vector of the diagonal data, to whose shape the other operands have to broadcast.
     """
     zero = [is_diagonal_data(v) or (isinstance(v, int | float) and v == 0) for v in values]
     for group in groups:
@@ -54,19 +52,15 @@ def keeps_zeros(groups: Sequence[Sequence[int]], values: tuple[Any, ...], vector
 
 
 def is_diagonal_data(value: Any) -> bool:
-    """Return True if ``value`` is batched data stored as the vector of a diagonal matrix.
-
-    The seeds (first cotangents) of a Jacobian are stored so, without the matrix's zeros.
-    """
+    """Return True if ``value`` is diagonal data: batched data that is stored without its zeros."""
     return type(value) is Batched and value._data is None
 
 
 def on_diagonal(name: str, function: Callable[..., Any], values: tuple[Any, ...]) -> Any:
     """Return ``function(*values)`` for diagonal data, computed without making its zeros.
 
-    Diagonal data is batched data stored as the vector of a diagonal matrix, as the seeds (the first
-    cotangents) of a Jacobian are.  The function is called on the vectors, and the result is diagonal
-    data, too.  Return None if no value is diagonal, or if the result would not be 0 off the diagonal.
+    The function is called on the vectors of the diagonals, and the result is diagonal data, too.  Return
+    None if no value is diagonal, or if the result would not be 0 off the diagonal.
 
     name : the op that ``function`` computes, whose facts tell in which operands it is linear.
     """

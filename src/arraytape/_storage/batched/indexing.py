@@ -39,10 +39,10 @@ def is_array_part(part: Any) -> bool:
 
 
 def key_parts(key: Index, rank: int) -> list[Any]:
-    """Return the items of a key for ``rank`` axes as a list, with full slices in place of Ellipsis.
+    """Return the items of a key as a list that mentions all ``rank`` axes.
 
-    Full slices are also added for axes that the key does not mention, because the caller moves vmap's
-    hidden axes behind them.
+    Full slices replace Ellipsis, and are added for axes that the key does not mention, because hidden
+    axes follow after these axes.
     Raises IndexError if the key has several Ellipses or indexes more than ``rank`` axes.
     """
     parts = list(key) if type(key) is tuple else [key]
@@ -119,10 +119,10 @@ def get(x: Any, key: Any) -> Any:
 
 
 def gather_elements(x: Any, key: Any) -> Any:
-    """Return ``x[key]`` for a key with indices that differ between vmap's examples, in one call.
+    """Return ``x[key]`` in one call, where indices in the key differ between the examples of a vmap.
 
-    The key is extended by an arange for each hidden axis of x (an axis that numbers examples).  So each
-    example of x is read at the indices of the same example.
+    An arange for each hidden axis of x is put before the key.  So each example of x is read at the
+    indices of the same example.
     """
     parts = key_parts(key, len(x.shape))
     if any(part is None or is_mask(part) for part in parts):
@@ -155,7 +155,7 @@ def gather_elements(x: Any, key: Any) -> Any:
 def put_batched(x: Batched, key: Index, value: RawOperand) -> Batched:
     """Do ``x[key] = value``; return x, or changed batched data if x cannot be written to in place.
 
-    Raises NoBatchedForm if key or value differs between examples of a vmap for which x is the same.
+    Raises NoBatchedForm if key or value differs between examples of a vmap that share one value of x.
     """
     data = written_data(x, key, value)
     return x if data is x.data else Batched(data, x.axis_ids)
@@ -174,7 +174,7 @@ def set_item(x: Batched, key: Index, value: RawOperand) -> None:
 def written_data(x: Batched, key: Any, value: Any) -> Any:
     """Do ``x[key] = value``; return x's raw data, or a changed copy if x cannot be written to in place.
 
-    x, key, value : data that may differ between the examples of a vmap; x has the axes of all of them.
+    x, key and value may differ between the examples of a vmap; x has the hidden axes of all of them.
     """
     storage = storage_of(x.data)
     if type(key) is Batched and is_mask(key) and key.ndim == x.ndim and not value_shape(value):
@@ -212,7 +212,7 @@ def written_data(x: Batched, key: Any, value: Any) -> Any:
 def scatter_add_batched(x: Any, shape: Any, key: Any) -> Any:
     """Return zeros of ``shape`` with x added at ``key``, where x or key differs between vmap examples.
 
-    The cotangent of ``y[key]`` is so turned into that of y.  Elements that key selects twice add up.
+    From the cotangent x of ``y[key]`` this makes that of y.  Elements that key selects twice add up.
     """
     parts = key if type(key) is tuple else (key,)
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -283,10 +283,9 @@ def storages_of(values: Iterable[Any]) -> Iterator[Storage]:
 
 
 def picked(value: Any, at: dict[int, int]) -> Any:
-    """Return ``value`` with its data for one example of vmap in place of each ``Batched``.
+    """Replace each ``Batched`` in ``value``, also in lists, by its raw data for one example of vmap.
 
-    at : the example, as a dict from the id of each hidden axis (one for each enclosing vmap) to an index
-    along the axis.
+    at : the example, as a dict from the id of each hidden axis to an index along the axis.
     """
     if type(value) is Batched:
         data = value.data[tuple([at[axis_id] for axis_id in value.axis_ids])]

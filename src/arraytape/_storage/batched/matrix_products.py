@@ -19,10 +19,7 @@ FEW = 32
 
 @attach_method(Batched, "__matmul__")
 def matmul(a: Any, b: Any) -> Any:
-    """Return ``a @ b`` for operands that may be batched, by as few products as possible.
-
-    A batched operand holds a matrix for each example of a vmap.
-    """
+    """Return ``a @ b`` for operands that may be batched, by as few products as possible."""
     if type(a) is Batched and type(b) is not Batched:
         found = batched_times_plain(a, b)
     elif type(b) is Batched and type(a) is not Batched:
@@ -43,8 +40,7 @@ def matmul_reflected(b: RawArray, a: RawArray) -> Any:
 def batched_times_plain(a: Batched, b: RawArray) -> Any:
     """Return ``a @ b`` of a batched a and an unbatched b, by one product with the rows of all examples.
 
-    Here a holds a matrix for each example of a vmap.  Return None if the caller has to multiply stacks
-    of matrices, because of the operands' shapes.
+    Return None if the shapes of the operands need ``product_of_stacks``.
     """
     if len(b.shape) != 2 or not a.ndim or a.shape[-1] != b.shape[0]:
         return Batched(a.data @ b, a.axis_ids) if len(b.shape) == 1 and a.ndim else None
@@ -65,8 +61,8 @@ def batched_times_plain(a: Batched, b: RawArray) -> Any:
 def plain_times_batched(a: RawArray, b: Batched) -> Any:
     """Return ``a @ b`` of an unbatched a and a batched b.
 
-    Here b holds a matrix for each example of a vmap.  If these have few columns, use one product with
-    the columns of all examples.  Return None if the caller has to multiply stacks of matrices.
+    If the matrices of b have few columns, use one product with the columns of all examples.  Return None
+    if the shapes of the operands need ``product_of_stacks``.
     """
     if not b.ndim or a.shape[-1:] != (b.shape[-2:-1] or b.shape):
         return None
@@ -85,10 +81,7 @@ def plain_times_batched(a: RawArray, b: Batched) -> Any:
 
 
 def product_of_stacks(a: RawArray, b: RawArray) -> Any:
-    """Return ``a @ b`` by a product of stacks of matrices.
-
-    The hidden axes of batched operands, which number vmap's examples, become axes of the stacks.
-    """
+    """Return ``a @ b`` as a product of stacks of matrices; hidden axes become axes of the stacks."""
     if not (len(a.shape) and len(b.shape)):
         raise ValueError(f"matmul needs at least one dimension, got {a.shape} and {b.shape}")
     row, column = len(a.shape) == 1, len(b.shape) == 1
@@ -124,8 +117,7 @@ def solved_by(
 ) -> Any:
     """Return ``a^-1 b`` for all examples of vmap, by one call of a library's solver.
 
-    solve_of : a function that returns the solver of a raw namespace xp, such as NumPy's
-    ``linalg.solve``.
+    solve_of : a function of a raw namespace that returns its solver: ``lambda xp: xp.linalg.solve``.
     """
     if not axis_ids_of((a, b)):
         return solve_of(namespace_of(a))(a, b)
