@@ -9,9 +9,9 @@ from .._util.container_kinds import KINDS
 
 
 def holds_arrays(value: object) -> bool:
-    """Return True if ``value`` is a table of pandas with a column that holds an Array, or its values.
+    """Return True if ``value`` is a pandas table with an Array in a column, or ``to_numpy()`` of one.
 
-    The values (``table.to_numpy()``) are an ndarray of objects: Arrays, and numbers of other columns.
+    ``to_numpy()`` of such a table is an ndarray of objects: Arrays, and numbers of the other columns.
     """
     if type(value) is np.ndarray:
         return (

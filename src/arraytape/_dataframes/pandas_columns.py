@@ -238,10 +238,10 @@ class ArrayColumn(ExtensionArray):  # type: ignore[misc]
 
     @classmethod
     def _from_factorized(cls, values: np.ndarray[Any, Any], original: ArrayColumn) -> ArrayColumn:
-        """Return a column of the numbers ``values``, each of which is an element of ``original``.
+        """Return a column with those elements of ``original`` that equal the numbers ``values``.
 
-        Equal elements of ``original`` are selected, so that a tape follows the result, which pandas uses
-        as group keys or categories.
+        pandas uses the column as group keys or categories.  The elements are selected from ``original``,
+        so that a tape follows them.
         """
         numbers = untracked_values(original)
         order = np.argsort(numbers, kind="stable")
@@ -274,9 +274,9 @@ class ArrayColumn(ExtensionArray):  # type: ignore[misc]
     def _groupby_op(self, *, how: str, ngroups: int, ids: Any, **options: Any) -> Any:
         """Compute "std" of each group of rows, or a cumulative sum or product within each group.
 
-        how : the name of the function.  ngroups : the number of groups.  ids : for each row, the number
-        of its group, or a negative number.  Raise NotImplementedError for other functions, which makes
-        pandas call ``_reduce``.
+        how : the function, such as "std" or "cumsum"; others raise NotImplementedError, whereupon pandas
+        calls ``_reduce``.
+        ids : for each row, the number of its group; negative for a row in no group.
         """
         if how in BY_GROUPS:
             raise NotImplementedError
@@ -299,9 +299,9 @@ def unwrap_column(value: Any) -> Any:
 
 
 def wrap_column(found: Any) -> Any:
-    """Return the result of an op on columns of Arrays as pandas expects it.
+    """Return the result ``found`` of an op on columns in the form that pandas expects.
 
-    found : the result.  An Array of numbers becomes a column, an Array of booleans NumPy data.
+    An Array of numbers becomes an ArrayColumn, and an Array of booleans a NumPy array.
     """
     if not isinstance(found, Array) or not found.ndim:
         return found

@@ -50,9 +50,9 @@ def flatten_frame(table: pd.DataFrame) -> tuple[dict[Any, Any], pd.DataFrame]:
 
 
 def unflatten_frame(table: pd.DataFrame, parts: Mapping[Any, Any]) -> Any:
-    """Return the table with other columns of numbers, for example with gradients in place of values.
+    """Return ``table`` with new numbers in its columns, for example gradients in place of values.
 
-    parts : the columns by name.  Return ``dict(parts)`` if one of them has another shape than a column.
+    parts : the new columns by name.  Return ``dict(parts)`` if one differs in shape from its column.
     """
     columns = columns_by_key(table)
     found = {name: column_of(part, columns[name]) for name, part in parts.items()}
@@ -75,8 +75,8 @@ def flatten_series(series: pd.Series) -> tuple[Sequence[Any], pd.Series]:
 def unflatten_series(series: pd.Series, parts: Sequence[Any]) -> Any:
     """Return a Series like ``series`` with other numbers, for example with its gradient.
 
-    parts : a list with the numbers, or an empty one.  Return ``parts[0]`` itself if its shape is
-    another, and ``series`` if the list is empty.
+    parts : [numbers], or [] if ``series`` has no numbers and is returned unchanged.  Numbers whose shape
+    differs from that of ``series`` are returned as they are.
     """
     if not parts:
         return series

@@ -56,9 +56,7 @@ def frame_as_array(table: pl.DataFrame) -> Any:
 
 
 def stream_of_columns(values: np.ndarray[Any, Any], schema: Any) -> Any:
-    """Return an Arrow stream of ``values``, by which polars and other libraries read an Array.
-
-    One dimension becomes a column, two become a table.
+    """Return an Arrow stream of an Array's values, from which polars makes a column or a table.
 
     schema : the schema that the consumer requested, or None.
     """

@@ -85,15 +85,14 @@ if TYPE_CHECKING:
     X_contra = TypeVar("X_contra", contravariant=True)
 
     class HasCall(Protocol[P, R_co]):
-        """A Module with a method ``call``, whose types are those of the call of an instance."""
+        """A Module whose ``__call__`` has the static types of its method ``call``."""
 
         def call(self, *args: P.args, **keywords: P.kwargs) -> R_co: ...
 
     class OfFirst(Protocol[X_contra, P, R_co]):
-        """A function whose first argument is positional.
+        """A function whose first argument is positional, like ``Callable[Concatenate[X, P], R]``.
 
-        It stands in place of a Callable with Concatenate, with which mypy takes a lambda for an untyped
-        function.
+        With that Callable in place of this class, mypy takes a lambda for an untyped function.
         """
 
         def __call__(self, x: X_contra, /, *args: P.args, **keywords: P.kwargs) -> R_co: ...

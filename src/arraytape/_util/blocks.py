@@ -1,10 +1,10 @@
-"""Context managers that also clean up if a KeyboardInterrupt prevents the call of ``__exit__``.
+"""Context managers that also clean up if a KeyboardInterrupt keeps Python from calling ``__exit__``.
 
-The interrupt may come at the end of ``__enter__`` or on entry to ``__exit__``; then Python does not run
-``__exit__``.  A ``with`` statement reads ``__exit__`` before it calls ``__enter__``, and holds the
-result until the block ends.  A ``Block`` returns a new ``partial`` for this read, and keeps a weak
-reference to the ``partial``.  If the ``partial`` is freed without a call, the reference's callback ends
-the block.  No frame refers to the ``partial``, so a kept traceback does not keep the block open.
+An interrupt at the end of ``__enter__`` or at the start of ``__exit__`` does so.  A ``with`` statement
+reads ``block.__exit__`` before it calls ``__enter__``, and holds what it read until the block ends.  So
+a ``Block`` returns a new ``partial`` for this read, with a weak reference whose callback ends the block
+if the ``partial`` is freed without a call.  No frame refers to the ``partial``, so a kept traceback does
+not keep the block open.
 """
 
 from __future__ import annotations
@@ -23,11 +23,9 @@ T = TypeVar("T")
 
 
 class Exit:
-    """The descriptor ``Block.__exit__``: a read from a block returns a new function that ends the block.
+    """The descriptor ``Block.__exit__``, whose reads each return a new ``partial`` that ends the block.
 
-    So a block ends even if a KeyboardInterrupt prevents the call of ``__exit__``.
-
-    The block also ends when that function is freed without a call.  ``contextlib.ExitStack`` reads
+    The block also ends when the ``partial`` is freed without a call.  ``contextlib.ExitStack`` reads
     ``__exit__`` from the class and gets the plain function ``end_block``.
     """
 
@@ -75,11 +73,9 @@ class Block:
         raise NotImplementedError
 
     def _dropped(self, held: ref[Any]) -> None:
-        """End the block if it is still open when the function from ``__exit__`` is freed.
+        """End the block if the ``partial`` read as ``__exit__`` is freed while the block is open.
 
-        Python frees it without a call if a KeyboardInterrupt came at the wrong time.
-
-        held : the weak reference to that function.
+        held : the weak reference to the ``partial``, of which this method is the callback.
         """
         if self._held is held:
             if self._opened is held:
@@ -144,8 +140,8 @@ class Profiled(Block):
 class Quiet(Block):
     """A block with the floating-point error state of ``np.errstate(**settings)``, safe from interrupts.
 
-    Without settings all floating-point errors are ignored.  If the enclosing Quiet block ends first, it
-    restores the error state for both blocks, and the end of the inner block restores nothing.
+    Without settings all floating-point errors are ignored.  If blocks in generators end in the wrong
+    order, the outer block restores the state for both, and the end of the inner one changes nothing.
     """
 
     def __init__(self, **settings: Any) -> None:

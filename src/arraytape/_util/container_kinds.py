@@ -24,13 +24,11 @@ CACHED = 1000  # the maximum size of KINDS: a program may create any number of c
 class Kind(NamedTuple):
     """The functions that flatten and unflatten the containers of one type.
 
-    flatten : a function that maps a container to (parts, rest): the nestings in it, and other data.
-    unflatten : a function that maps (rest, parts) to a container.  The parts have the same names or the
-    same order as those that ``flatten`` returned.
-    always : False if a container of which no part is replaced is returned itself, without a call of
-    ``unflatten``.
+    flatten : maps a container to (parts, rest): the nestings in it, and what ``unflatten`` also needs.
+    unflatten : maps (rest, parts) to a container with new parts of the same names, or in the same order.
+    always : False to return a container itself, without ``unflatten``, if none of its parts is replaced.
     declared : ``file:line`` of the call that registered the kind, for messages.
-    as_array : a function that returns a container as one array or nested list, for tables; else None.
+    as_array : converts a table to one array or nested list; None for containers that are no tables.
     """
 
     flatten: Callable[[Any], tuple[Parts, Any]]
@@ -280,9 +278,9 @@ def register_nesting(
 
 
 def _check_class(cls: type) -> None:
-    """Raise TypeError or KeyError for a class that cannot be registered.
+    """Raise TypeError or KeyError for a class that ``register_nesting`` refuses.
 
-    Classes of arrays, Modules and numbers cannot be registered, nor those that already are.
+    Classes of arrays, Modules and numbers are refused, and classes that are registered already.
     """
     if not isinstance(cls, type):
         raise TypeError(f"register_nesting: pass a class, got {describe(cls)} [at {user_line()}]")

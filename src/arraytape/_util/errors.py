@@ -96,7 +96,7 @@ class UnknownName:
     unread.
 
     message : the text before the hint.  name, obj : the unknown name, and the object that lacks it.
-    where : the key of the table in which the hint is searched for.
+    where : the key in ``other_names.TABLES`` of the table of hints, such as "namespace".
     """
 
     __slots__ = ("message", "name", "obj", "where")
@@ -131,9 +131,9 @@ def missing_from(module: str, where: str, chapter: str | None = None) -> Callabl
     A user of another library may look up one of its names, such as ``xp.cat``.
 
     module : the name of the module.
-    where : the key in ``other_names.TABLES`` of the table in which the hint is searched for.
-    chapter : if not None, names of numpy ("") or of numpy.linalg or numpy.fft ("linalg", "fft") that
-    ``_numpy_api/names.py`` implements are returned instead.
+    where : the key in ``other_names.TABLES`` of the table of hints.
+    chapter : "", "linalg" or "fft" if the module also serves those names of numpy, numpy.linalg or
+    numpy.fft that ``_numpy_api/names.py`` implements; else None.
     """
 
     def missing(name: str) -> Any:
@@ -151,9 +151,8 @@ def missing_from(module: str, where: str, chapter: str | None = None) -> Callabl
 def folder_of(kind: str) -> str:
     """Return the folder ``sysconfig.get_path(kind)`` of Python, with a separator at its end.
 
-    Files are recognised by such prefixes: as the user's, or as those of packages.
-
-    The lock SYSCONFIG is held, because the first call of ``sysconfig`` fills a table that threads share.
+    A file whose path begins with it belongs to Python or an installed package, not to the user.
+    The lock is held because the first call of ``sysconfig`` fills a table that threads share.
     """
     import sysconfig  # here, because this import takes a millisecond
 
@@ -230,10 +229,7 @@ def is_users_file(file: str) -> bool:
 
 
 def numpys_function() -> str:
-    """Return the name of NumPy's Python function that the user's line called; "" if there is none.
-
-    NumPy's function has called arraytape, and a message names it.
-    """
+    """Return the name of the NumPy function through which the user's line called arraytape, or ""."""
     name, frame = "", sys._getframe(1)
     while not foreign(frame) and frame.f_back is not None:
         name = frame.f_code.co_qualname if frame.f_code.co_filename.startswith(NUMPY) else ""
@@ -376,9 +372,9 @@ def explain(op: str, error: Exception, **arguments: Any) -> Exception:
 
 
 def variables_in_frames() -> dict[int, Any]:
-    """Return a dict from id(raw data) to the Variable, for local variables down to the user's frame.
+    """Return a dict from ``id(raw data)`` to Variables in local variables of the running frames.
 
-    An op may have replaced its Variable by a snapshot; the user's frame mostly has the Variable itself.
+    The search ends at the user's frame, which mostly has the Variable even if an op has only a snapshot.
     """
     found: dict[int, Any] = {}
     frame: Any = sys._getframe(1)
@@ -421,9 +417,9 @@ def failure(
 ) -> Exception:
     """Return the documented exception for ``error``; its message is like "exp(x: ...) failed: REASON".
 
-    LinAlgError, AxisError, FloatingPointError and warnings that a filter raises keep their class.  An
-    instance of a subclass of ImportError or of a class in DOCUMENTED becomes one of that class.  All
-    others, such as KeyError, become TypeError.
+    LinAlgError, AxisError, FloatingPointError and warnings that a filter raises keep their class.  A
+    subclass of ImportError, or of a class in DOCUMENTED, is replaced by that class, and any other class,
+    such as KeyError, by TypeError.
 
     what : the function with its arguments, as text.  end : advice at the end of the message.
     verb : the words after ``what``.  kept : more classes of exceptions that keep their class.

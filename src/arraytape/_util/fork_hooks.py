@@ -46,9 +46,9 @@ def is_held(lock: Any) -> bool:
 
 
 def wait_for_imports() -> None:
-    """Wait for other threads' imports, ROUNDS times at most; take the lock that each import needs.
+    """Take Python's import lock when no other thread is importing a module of PACKAGES.
 
-    This runs before a fork, so that the child inherits no held import lock.
+    This runs before a fork, so that the child inherits no held lock; ROUNDS limits the wait.
     """
     for _ in range(ROUNDS):
         _imp.acquire_lock()  # no import can begin without this lock

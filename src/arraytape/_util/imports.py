@@ -71,9 +71,8 @@ def run_actions(module: ModuleType) -> None:
 class Finder:
     """A finder in ``sys.meta_path`` that makes modules in WAITING run their actions after the import.
 
-    An action is a function of the imported module.  The other finders of ``sys.meta_path`` provide the
-    modules' loaders.  The class does not derive from MetaPathFinder, because the import of
-    ``importlib.abc`` takes longer than that of this module.
+    The other finders of ``sys.meta_path`` provide the modules' loaders.  The class does not derive from
+    MetaPathFinder, because the import of ``importlib.abc`` takes longer than that of this module.
     """
 
     def find_spec(
@@ -96,8 +95,6 @@ FINDER = Finder()
 
 def run_actions_after(loader: Any) -> None:
     """Make a loader run the actions in WAITING after it has run the body of its module.
-
-    An action is a function of the imported module, to be called after its import.
 
     ``exec_module`` is replaced on this one instance.  The replacement removes itself at its first call.
     """

@@ -1,7 +1,7 @@
 """Locks that become free in a forked child, since the threads that held them do not exist there.
 
-With a GIL, Python does not switch threads between reads and writes of attributes, unless a call lies
-between them.  So a few reads and writes on the hot path need no lock.  ``in_one_step`` protects such
+With a GIL, Python switches threads at calls, but not between plain reads and writes of attributes.  So
+functions on the hot path that do only a few of these need no lock.  ``in_one_step`` protects such
 functions by a lock only in builds without a GIL.
 """
 

@@ -144,13 +144,13 @@ def _pack_leaves(structure: Nesting, flat: Iterator[Any]) -> Any:
 def leaves_like(
     structure: Nesting, other: Nesting, name: str, *, numbers: bool = False
 ) -> list[Any]:
-    """Return the leaves of ``other`` in the order of ``structure``; named parts are matched by name.
+    """Return the leaves of ``other``, such as seeds, in the order of the leaves of ``structure``.
 
-    Raise ValueError if the structures differ.  A list matches a tuple.  A dict matches any container
-    whose parts have the same names.
+    Parts with names are matched by name, so that a dict matches a dataclass; a list matches a tuple.
+    Raise ValueError if the structures differ.
 
-    name : the name of the argument, with which the message of the error begins.
-    numbers : True if a leaf matches a nested list of numbers.
+    name : the argument ``other``, with whose name the error's message begins.
+    numbers : True if a nested list of numbers may stand in place of a leaf.
     """
     parts, matches = parts_of_nesting(structure), parts_of_nesting(other)
     if parts is None:
@@ -196,12 +196,10 @@ def holds_numbers(value: Nesting, depth: int = 64) -> bool:
 
 
 def parts_with(wanted: Iterator[bool], structure: Nesting) -> Any:
-    """Return a nesting of dicts and lists with True in place of each wanted leaf.
+    """Return the parts of a nesting that have wanted leaves, with True in place of each wanted leaf.
 
-    The gradients that a user's rule returns, for example, are matched with it.
-
-    Leaves that are not wanted, and containers without wanted leaves, are left out.  The result is None
-    if no leaf is wanted.
+    ``{"a": 1, "b": [2, 3]}`` and ``wanted`` False, False, True give ``{"b": [True]}``: for example, the
+    gradients that a user's rule has to return.  The result is None if no leaf is wanted.
 
     wanted : an iterator that yields one bool for each leaf of ``structure``, in order.
     """
@@ -216,12 +214,10 @@ def parts_with(wanted: Iterator[bool], structure: Nesting) -> Any:
 
 
 def in_order_of(structure: Nesting, other: Nesting, name: str) -> Any:
-    """Return ``other``, a nesting, with the keys of its dicts in the order of those in ``structure``.
+    """Return the nesting ``other`` with the keys of its dicts in the order of those in ``structure``.
 
-    The leaves of both nestings then belong together in order.
-
-    Raise ValueError, with a message that begins with ``name``, if ``structure`` has no dict at the same
-    place, or a dict with other keys.
+    So the n-th leaf of ``other`` belongs to the n-th leaf of ``structure``.  Raise ValueError, with a
+    message that begins with ``name``, if the keys of a dict differ, or ``structure`` has no dict there.
     """
     given, known = parts_of_nesting(other), parts_of_nesting(structure)
     if given is None:

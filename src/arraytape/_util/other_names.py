@@ -484,8 +484,7 @@ def in_a_chapter(name: str, where: str) -> str | None:
 def misspelt(name: str, where: str, obj: Any) -> str | None:
     """Return "did you mean ...?" if a public name or a name in TABLES is spelt similarly; else None.
 
-    The limits NEAR and SHORT, and UNRELATED, exclude valid names of something else: ``relu`` is not
-    proposed for ``gelu``.
+    NEAR, SHORT and UNRELATED exclude similar names with other meanings, such as ``relu`` for ``gelu``.
 
     where : the namespace in which the name was looked up, a key of TABLES.
     obj : the object that lacks the name.

@@ -25,12 +25,10 @@ FOREIGN: dict[str, bool] = {}  # a cache from file names to ``outside(file)``
 
 
 class Place(NamedTuple):
-    """An instruction that ran in a frame of the user's code or of a library.
-
-    The line is computed from it only when a message needs the line.
+    """An instruction that a frame runs, from which a line is computed when a message needs it.
 
     code, instruction : the code object of the frame, and the index of the instruction in its bytecode.
-    frame : the ``id`` of the frame, which another frame may have after this one has ended.
+    frame : the ``id`` of the frame; after the frame has ended, another one may get this ``id``.
     names : the globals of the frame if they are those of a module, or else NO_NAMES.
     """
 
@@ -113,12 +111,10 @@ def is_foreign_frame(frame: FrameType) -> bool:
 
 
 def stack_here(*until: Container[int]) -> Stack:
-    """Return the stack of source locations: a Place for each frame outside of arraytape and NumPy.
-
-    The innermost frame comes first.
+    """Return a Place for each running frame outside of arraytape and NumPy, innermost first.
 
     until : for each recorder, such as a tape, the ``id`` of each frame that runs its ``with`` block.
-    The stack ends as soon as each recorder had one of its frames: frames further out are not needed.
+    The stack ends when it has a frame of each recorder: frames further out are not needed.
     """
     found: list[Place] = []
     frame: FrameType | None = sys._getframe(1)
@@ -134,11 +130,9 @@ def stack_here(*until: Container[int]) -> Stack:
 
 
 def module_globals(frame: FrameType) -> dict[str, Any]:
-    """Return a frame's globals if they are those of a module, or if ALL_NAMES is set; else NO_NAMES.
+    """Return a frame's globals if a Place may hold them: those of a module, or any if ALL_NAMES is set.
 
-    A Place is a source location that is kept for later messages.
-
-    A Place must not keep other globals alive, such as a dict that was passed to ``exec``.
+    Else return NO_NAMES, because a dict that was passed to ``exec``, for example, would stay alive.
     """
     names = frame.f_globals
     module = sys.modules.get(names.get("__name__", ""))
@@ -147,11 +141,10 @@ def module_globals(frame: FrameType) -> dict[str, Any]:
 
 
 def shared_stack(stack: Stack) -> Stack:
-    """Return an equal stack of source locations from STACKS; add ``stack`` if there is none.
+    """Return the stack in STACKS that equals ``stack``; add ``stack`` if there is none.
 
-    So the iterations of a loop share one stack.
-
-    Equal stacks have the same frames, because ``cut_stack`` searches for frames by ``id``.
+    So the iterations of a loop share one stack.  Stacks of different frames are not equal, because
+    ``cut_stack`` searches for frames by ``id``.
     """
     key = (*stack_key(stack), stack[-1].frame if stack else 0)
     if len(STACKS) > MANY:
@@ -163,10 +156,9 @@ def shared_stack(stack: Stack) -> Stack:
 
 
 def cut_stack(stack: Stack, frames: Container[int]) -> Stack:
-    """Return a stack of source locations without those outside of a tape's ``with`` block.
+    """Return a stack up to the first frame, from the inside, that runs a tape's ``with`` block.
 
-    frames : the ``id`` of each frame that runs the block.  The result ends with the first place whose
-    frame's ``id`` is in ``frames``.
+    frames : the ``id`` of each frame that runs the block.  A stack with none of them is returned whole.
     """
     for i, place in enumerate(stack):
         if place.frame in frames:

@@ -41,10 +41,7 @@ WITH_LINES = (
 
 # --- the dtypes -----------------------------------------------------------------------------------
 def source_has_no_gradient(facts: GradientFacts) -> str:
-    """Return a sentence if the dtype of the source is integer or boolean, else "".
-
-    facts : what is known about the tape, the target and the source.
-    """
+    """Return a sentence if the dtype of the source is integer or boolean, else ""."""
     if differentiable(facts.source):
         return ""
     return (
@@ -54,10 +51,7 @@ def source_has_no_gradient(facts: GradientFacts) -> str:
 
 
 def target_has_no_gradient(facts: GradientFacts) -> str:
-    """Return a sentence if the dtype of the target is integer or boolean, else "".
-
-    facts : what is known about the tape, the target and the source.
-    """
+    """Return a sentence if the dtype of the target is integer or boolean, else ""."""
     if differentiable(facts.target):
         return ""
     step = facts.first_unrecorded
@@ -70,20 +64,14 @@ def target_has_no_gradient(facts: GradientFacts) -> str:
 
 # --- the source -----------------------------------------------------------------------------------
 def swapped_arguments(facts: GradientFacts) -> str:
-    """Return a sentence if the source was computed from the target, as after swapped arguments.
-
-    facts : what is known about the tape, the target and the source.
-    """
+    """Return a sentence if the source was computed from the target, as after swapped arguments."""
     if not facts.target_is_on_tape or facts.origin not in facts.after_target:
         return ""
     return swapped_words(facts.source, facts.target)
 
 
 def source_made_outside(facts: GradientFacts) -> str:
-    """Return a sentence if the source was made of followed values while the tape did not record.
-
-    facts : what is known about the tape, the target and the source.
-    """
+    """Return a sentence if the source was made of followed values while the tape did not record."""
     if facts.lines is None or is_followed_by(facts.recording, facts.source):
         return ""
     origins, _ = facts.noted_ids
@@ -98,18 +86,12 @@ def source_made_outside(facts: GradientFacts) -> str:
 
 
 def never_watched(facts: GradientFacts) -> str:
-    """Return the text of the usual warning if the tape does not follow the source, else "".
-
-    facts : what is known about the tape, the target and the source.
-    """
+    """Return the text of the usual warning if the tape does not follow the source, else ""."""
     return why_not_followed(facts.recording, facts.source)
 
 
 def variable_not_followed(facts: GradientFacts) -> str:
-    """Return a sentence if the source is an untrainable Variable, or was not read while recording.
-
-    facts : what is known about the tape, the target and the source.
-    """
+    """Return a sentence if the source is an untrainable Variable, or was not read while recording."""
     x = facts.source
     if not isinstance(x, Variable) or is_followed_by(facts.recording, x):
         return ""
@@ -249,10 +231,7 @@ def view_of_its_own(facts: GradientFacts) -> str:
 
 
 def common_ancestor_only(facts: GradientFacts) -> str:
-    """Return a sentence if the target depends on inputs of the source, but not on the source.
-
-    facts : what is known about the tape, the target and the source.
-    """
+    """Return a sentence if the target depends on inputs of the source, but not on the source."""
     recording = facts.recording
     if not facts.target_is_on_tape or facts.origin in recording.leaves:
         return ""
@@ -260,10 +239,7 @@ def common_ancestor_only(facts: GradientFacts) -> str:
 
 
 def never_used(facts: GradientFacts) -> str:
-    """Return a sentence if the source is an input of no record, else "".
-
-    facts : what is known about the tape, the target and the source.
-    """
+    """Return a sentence if the source is an input of no record, else ""."""
     if facts.using_records:
         return ""
     return (
@@ -285,10 +261,7 @@ def source_used_elsewhere(facts: GradientFacts) -> str:
 
 
 def possible_reasons(facts: GradientFacts) -> str:
-    """Return a sentence with possible reasons why no record leads from the source to the target.
-
-    facts : what is known about the tape, the target and the source.
-    """
+    """Return a sentence with possible reasons why no record leads from the source to the target."""
     if facts.lines is not None:
         return (
             "No op that was noted leads from it to the target either: the target does not depend on "

@@ -102,10 +102,7 @@ def recording_of(tape: GradientTape) -> Recording:
 
 
 def explain_gradient(facts: GradientFacts, gradient: Array | Exception | None) -> str:
-    """Return the paragraph of ``explain`` about a gradient, or about the error raised instead.
-
-    facts : what is known about the tape, the target and the source.
-    """
+    """Return the paragraph of ``explain`` about a gradient, or about the error raised instead."""
     if gradient is None:
         why = next(filter(None, (cause(facts) for cause in CAUSES)))
         return f"The gradient is None: {why}."
@@ -125,10 +122,7 @@ def explain_gradient(facts: GradientFacts, gradient: Array | Exception | None) -
 
 
 def path_phrase(facts: GradientFacts) -> str:
-    """Return a phrase that names the ops on the path from the source to the target.
-
-    facts : what is known about the tape, the target and the source.
-    """
+    """Return a phrase that names the ops on the path from the source to the target."""
     records = [record for record in facts.between if isinstance(plan_of(record), Plan)]
     if not facts.between:
         return f"to the target {name_with_layout(facts.target)} as its own source"

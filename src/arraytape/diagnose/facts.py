@@ -117,9 +117,9 @@ class GradientFacts:
 
     # --- the gradient -----------------------------------------------------------------------------
     def run(self, pass_of: PassOf = BackwardPass) -> tuple[Any, Any]:
-        """Run a backward pass of the class ``pass_of``, and return the pass and the gradient.
+        """Run a backward pass of the class ``pass_of``; return the pass and the gradient.
 
-        Backward passes of other classes look for zeros or NaN.
+        A caller may read notes from the pass, for example on the origin of zeros.
         """
         assert isinstance(self.request, Differentiation)
         with only_recorders():
@@ -224,9 +224,9 @@ class GradientFacts:
     # --- steps that ``lines`` noted ---------------------------------------------------------------
     @remembered
     def noted_ids(self) -> tuple[list[int], int]:
-        """Return the source's value ids, and the target's, as ``diagnose.lines`` noted them.
+        """Return the source's value ids, and the target's, as ``diagnose.lines`` uses them in its steps.
 
-        A value may have an id although the tape does not follow it.
+        ``Lines`` also gives ids to values that the tape does not follow.
         """
         with only_recorders():
             return [*{*self.origins, current(self.source)[0]} - {0}], current(self.target)[0]

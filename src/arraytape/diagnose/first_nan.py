@@ -102,12 +102,10 @@ def nans(tape: GradientTape, target: Any, sources: Any, seen: Lines | None = Non
 
 
 class ForwardSearch:
-    """The search for the first op of the forward pass that made a NaN, in the data that records keep.
+    """The search for the first op of the forward pass that made a NaN or infinity from finite operands.
 
-    certain : the paragraph about the first op with a NaN or infinity whose operands are all known and
-        finite, or "".
-    likely : the paragraph about the first such op whose known operands are finite, while others are
-        unknown, or "".
+    The search reads the data that records keep.  ``certain`` is the paragraph about the first such op
+    whose operands are all known; ``likely`` about the first with an operand that no record keeps.
     """
 
     certain = likely = ""
@@ -146,13 +144,9 @@ class ForwardSearch:
                     return
 
     def recompute(self, record: Record) -> None:
-        """Compute an op's result again, and store it in ``values``, if it is unknown.
+        """Compute an op's result again, if it is unknown, and store it in ``values``.
 
-        The search needs the results that records do not keep.
-
-        Nothing is stored if an operand is unknown, for users' ops, and for ops with options.
-
-        record : the tape's entry for one call of an op.
+        Nothing is stored if an operand is unknown, or if ``can_recompute`` is False.
         """
         plan = plan_of(record)
         (out, *more), ins = results_of(record), inputs_of(record)
@@ -211,11 +205,9 @@ class ForwardSearch:
 
 
 def can_recompute(plan: Plan) -> bool:
-    """Return True if a call of the op needs nothing but its operands, and the op is not a user's.
+    """Return True if the search can compute the op's result again, from its operands alone.
 
-    The search for a NaN computes results again that the tape did not keep.
-
-    plan : the description of the op's records.
+    Ops of users and ops with parameters cannot be computed again.
     """
     op = plan.op
     return not (op.checked or op.variadic or op.parameters or op.moves)

@@ -1,4 +1,4 @@
-"""Folding of a graph to fewer boxes: by chains of elementwise ops, functions, lines or ops."""
+"""Folding of a graph to fewer nodes (boxes): by chains of elementwise ops, functions, lines or ops."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ WAYS = ("auto", "none", "chain", "scope", "line", "op")
 
 
 def fold_graph(graph: Graph, fold: str) -> Graph:
-    """Return a graph of a tape in which some nodes (boxes of the picture) are joined.
+    """Return a graph with fewer nodes.
 
-    fold : one of WAYS, such as "line".  "auto" chooses by the number of records and nodes, and may add a
-        note on its choice.
+    fold : what the merged nodes share: one of WAYS, such as "line".  "auto" chooses by the number of
+        records and nodes, and may add a note on its choice.
     """
     if fold not in WAYS:
         raise ValueError(
@@ -43,7 +43,7 @@ def fold_graph(graph: Graph, fold: str) -> Graph:
 def merge_groups(
     graph: Graph, groups: Sequence[int], title: Callable[[GraphNode], str] | None
 ) -> Graph:
-    """Return a graph with one node (a box of the picture) for each group of nodes.
+    """Return a graph with one node for each group of nodes.
 
     groups : the group number of each node.
     title : returns the title for a group, given its last node; if it is None, the title consists of the
@@ -90,10 +90,7 @@ def joined_nodes(
 
 
 def fold_chains(graph: Graph) -> Graph:
-    """Merge consecutive elementwise ops, if each result is the only input of exactly one next op.
-
-    A node is a box of the picture of a tape.
-    """
+    """Merge consecutive elementwise ops, if each result is the only input of exactly one next op."""
     inputs: dict[int, list[int]] = {}
     outputs: dict[int, list[int]] = {}
     for start, end in graph.edges:
@@ -111,7 +108,7 @@ def fold_chains(graph: Graph) -> Graph:
 
 
 def fold_by_scope(graph: Graph) -> Graph:
-    """Merge consecutive nodes (boxes of the picture) whose ops ran in one Module or function.
+    """Merge consecutive nodes whose ops ran in one Module or function.
 
     Later nodes of the same function make another group, so that the graph has no cycles.
     """

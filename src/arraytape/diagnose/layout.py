@@ -86,8 +86,6 @@ def lay_out_graph(sizes: Sequence[tuple[float, float]], edges: Iterable[Edge]) -
 def box_around(centre: float, band: tuple[float, float], size: tuple[float, float]) -> Box:
     """Return a box of this size around ``centre``, in the vertical middle of its layer.
 
-    A layer is a row of boxes in the drawing of a graph.
-
     centre : the x of the box's middle, in pixels.  band : the top and the height of the layer.
     """
     (top, tall), (width, height) = band, size
@@ -99,8 +97,8 @@ def edge_points(
 ) -> list[Point]:
     """Return the points at which an edge enters and leaves the layers between its ends.
 
-    chain : the slots (boxes, or lanes of edges between boxes) along the edge.
-    centres : the x of each slot.  bands : dict from slots to the top and the height of their layer.
+    chain : the slots along the edge.  centres : the x of each slot.
+    bands : dict from slots to the top and the height of their layer.
     """
     passed = [(centres[lane], *bands[lane]) for lane in chain[1:-1]]
     return [point for x, top, tall in passed for point in ((x, top), (x, top + tall))]
@@ -138,9 +136,7 @@ def cycle_edges(count: int, edges: Sequence[Edge]) -> set[Edge]:
 
 
 def layer_numbers(count: int, edges: Sequence[Edge]) -> list[int]:
-    """Return the layer of each node: the longest path to it from a node without inputs.
-
-    A layer is a row of boxes in the drawing.
+    """Return the layer (row of boxes) of each node: the longest path to it from a node without inputs.
 
     A node without inputs is then moved down to the layer directly above the first node that uses it.
 
@@ -170,9 +166,7 @@ def add_lanes(
 ) -> tuple[list[list[int]], dict[Edge, list[int]], list[float]]:
     """Return the slots of each layer, the slots along each edge, and the width of each slot.
 
-    A slot is a box, or a lane: the place of an edge in a layer that it passes.
-    layer : the layer of each node.
-    sizes : the width and height of each node.
+    layer : the layer of each node.  sizes : the width and height of each node.
     """
     rows: list[list[int]] = [[] for _ in range(max(layer, default=-1) + 1)]
     widths = [width for width, _ in sizes]
@@ -195,8 +189,6 @@ Neighbours = tuple[list[list[int]], list[list[int]]]
 def neighbours_of(chains: Iterable[Sequence[int]], count: int) -> Neighbours:
     """Return for each slot the slots that edges connect with it, above and below.
 
-    A slot is a box in the drawing, or the lane of an edge that passes a row of boxes.
-
     chains : the slots along each edge.  count : the number of slots.
     """
     above: list[list[int]] = [[] for _ in range(count)]
@@ -211,9 +203,8 @@ def neighbours_of(chains: Iterable[Sequence[int]], count: int) -> Neighbours:
 def order_rows(rows: list[list[int]], neighbours: Neighbours) -> None:
     """Sort the slots of each row, in place, so that few edges cross.
 
-    A slot is a box, or the lane of an edge that passes the row.  A slot moves to the mean position of
-    its neighbours in the row before.  Sweeps go down and up in turn, and the order with the fewest
-    crossings is kept.
+    A slot moves to the mean position of its neighbours in the row before.  Sweeps go down and up in
+    turn, and the order with the fewest crossings is kept.
 
     rows : the slots of each row, from top to bottom.
     neighbours : for each slot, the slots above and below that edges connect with it.
@@ -240,8 +231,6 @@ def order_rows(rows: list[list[int]], neighbours: Neighbours) -> None:
 def swap_adjacent(rows: list[list[int]], neighbours: Neighbours) -> None:
     """Swap two adjacent slots of a row, in place, wherever fewer edges cross afterwards.
 
-    A slot is a box in the drawing, or the lane of an edge that passes the row.
-
     rows : the slots of each row, from top to bottom.
     neighbours : for each slot, the slots above and below that edges connect with it.
     """
@@ -266,7 +255,7 @@ def swap_adjacent(rows: list[list[int]], neighbours: Neighbours) -> None:
 def crossings(rows: Sequence[Sequence[int]], neighbours: Neighbours) -> int:
     """Count the pairs of lines between neighbouring rows that cross.
 
-    rows : the slots (boxes, or lanes of edges) of each row.
+    rows : the slots of each row.
     neighbours : for each slot, the slots above and below that edges connect with it.
     """
     count = 0
@@ -307,12 +296,11 @@ def positions(
 ) -> list[float]:
     """Return the x of each slot's centre, near the mean x of the slots that edges connect with it.
 
-    A slot is a box, or the lane of an edge that passes the row.  The slots of a row keep their order,
-    and a least distance.
+    The slots of a row keep their order, and a least distance.
 
     rows : the slots of each row, from top to bottom.
     neighbours : for each slot, the slots above and below.  widths : the width of each slot.
-    nodes : the number of boxes; lower slot numbers are boxes, the others lanes.
+    nodes : the number of boxes.
     """
     centres = [0.0] * len(widths)
     for row in rows:
@@ -339,14 +327,12 @@ def positions(
 def pull_of_lines(
     node: int, others: Sequence[int], centres: Sequence[float], nodes: int
 ) -> tuple[float, float]:
-    """Return the weighted mean position of the slots ``others``, and the sum of the weights.
+    """Return (x, weight): the mean x of the slots ``others``, and how strongly ``node`` moves there.
 
-    The slot ``node`` moves there, so that its edges become short.
+    Two lanes attract each other most, so that long edges stay straight.
 
-    A pair of lanes (slots of edges) has the largest weight, so that long edges stay straight.
-
-    node : a slot: a box, or the lane of an edge.  others : the slots that edges connect with it.
-    centres : the x of each slot.  nodes : the number of boxes; lower slot numbers are boxes.
+    node, others : a slot, and the slots that edges connect with it.
+    centres : the x of each slot.  nodes : the number of boxes.
     """
     weights = [(1.0, 2.0, 8.0)[(node >= nodes) + (other >= nodes)] for other in others]
     total = sum(weights)
@@ -361,7 +347,7 @@ def straighten_edges(
 ) -> None:  # fmt: skip
     """Straighten long edges: move their points in consecutive layers to one x, if there is room.
 
-    chains : the slots (boxes, or lanes of edges) along each edge.  rows : the slots of each row.
+    chains : the slots along each edge.  rows : the slots of each row.
     centres : the x of each slot; changed in place.  widths : the width of each slot.
     nodes : the number of boxes.
     """
@@ -399,9 +385,7 @@ def straighten_edges(
 def least_distance(a: int, b: int, widths: Sequence[float], nodes: int) -> float:
     """Return the least distance between the centres of two neighbouring slots of a row.
 
-    A slot is a box in the drawing, or the lane of an edge between boxes.
-
-    a, b : the numbers of the slots.  nodes : the number of boxes; lower slot numbers are boxes.
+    a, b : the numbers of the slots.  nodes : the number of boxes.
     """
     between = ACROSS if a < nodes or b < nodes else LANE
     return (widths[a] + widths[b]) / 2 + between
@@ -412,8 +396,8 @@ def spread_positions(
 ) -> list[float]:
     """Return the positions nearest to ``wanted``, in weighted least squares, with at least these gaps.
 
-    If the sum of the gaps before it is subtracted from each position, the positions must not descend.
-    That is isotonic regression, which is solved by pooling adjacent violators.
+    If each position is reduced by the gaps before it, the rest must not descend.  So this is isotonic
+    regression, which is solved by pooling adjacent violators.
 
     wanted : the x at which each slot of a row would be best.
     gaps : the least distance of each slot from the one before.

@@ -2,6 +2,7 @@
 
 Records keep only the shapes and dtypes that their rules need.  The others are inferred from properties
 of ops: from inputs to results and back, in turns, until nothing new is found.  They are only displayed.
+A *layout* is a pair (shape, dtype), in which None stands for what is unknown.
 """
 
 from __future__ import annotations
@@ -92,12 +93,7 @@ def stored_layouts(record: Record) -> Iterator[tuple[int, Layout]]:
 
 
 def variadic_layouts(plan: Plan, record: Record) -> Iterator[tuple[int, Layout]]:
-    """Yield pairs (value id, layout) for the inputs of an op that takes any number of arrays.
-
-    A layout is a pair (shape, dtype), in which None stands for what is unknown.
-
-    plan : says what the record's items are.  record : the tape's entry for one call of an op.
-    """
+    """Yield pairs (value id, layout) for the inputs of an op that takes any number of arrays."""
     (name,) = plan.op.inputs
     value_ids = inputs_of(record)
     kept = plan.kept_value(record, name) if plan.keeps_value(name) else None
@@ -117,12 +113,7 @@ def variadic_layouts(plan: Plan, record: Record) -> Iterator[tuple[int, Layout]]
 
 
 def inferred_layouts(record: Record, found: dict[int, Layout]) -> Iterable[tuple[int, Layout]]:
-    """Return pairs (value id, layout) for values of a record, inferred from the layouts in ``found``.
-
-    A layout is a pair (shape, dtype), in which None stands for what is unknown.
-
-    found : dict from value ids to the layouts known so far.
-    """
+    """Return pairs (value id, layout) for values of a record, inferred from the layouts in ``found``."""
     plan, value_ids = plan_of(record), (*results_of(record), *inputs_of(record))
     if isinstance(plan, Structural):
         return structural_layouts(plan, record, found)
@@ -142,9 +133,7 @@ def structural_layouts(
 ) -> Iterable[tuple[int, Layout]]:
     """Return pairs (value id, layout) for a view or another record that no op made.
 
-    A layout is a pair (shape, dtype), in which None stands for what is unknown.
-
-    plan : says what the record's items are.  found : dict from value ids to the layouts known so far.
+    found : dict from value ids to the layouts known so far.
     """
     if plan is SAME:
         return [
@@ -169,12 +158,7 @@ def linear_layouts(
 ) -> list[tuple[int, Layout]]:
     """Infer the layout of a linear op's result, from its parameters or by a run on zeros.
 
-    A layout is a pair (shape, dtype), in which None stands for what is unknown.
-
     Return [(value id, layout)], or [] if the layout is known already or cannot be found.
-
-    plan : says what the record's items are.  record : the tape's entry for one call of an op.
-    found : dict from value ids to the layouts known so far.
     """
     inputs = inputs_of(record)
     shape, dtype = found.get(inputs[0], UNKNOWN)

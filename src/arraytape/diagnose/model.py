@@ -156,10 +156,10 @@ class GraphBuilder:
         self.places = recording.profile.places if recording.profile else None
 
     def value_place(self, x: Array) -> tuple[int, Path]:
-        """Return the value id of a source, and a path.
+        """Return (value id, path) of a source; the path is () except for a watched view.
 
-        For a watched view, return the id of the viewed Array and the path from it to the view, because
-        the view's gradient is a part of that Array's.  For any other source, the path is empty.
+        For a watched view, the value id is that of the viewed Array, of whose gradient the view's is a
+        part.
         """
         entry = self.recording.watched.get(id(x))
         return (entry.source, entry.path) if entry else (self.recording.value_id_of(x), ())
@@ -206,10 +206,7 @@ class GraphBuilder:
         return [record for record in self.records if not seen.isdisjoint(results_of(record))]
 
     def root_ids(self, shown: list[Record]) -> list[int]:
-        """Return the ids of the sources, and of other watched values that the shown records use.
-
-        shown : the records in the picture.
-        """
+        """Return the ids of the sources, and of other watched values that the records ``shown`` use."""
         used = {value_id for record in shown for value_id in inputs_of(record)}
         made = {value_id for record in shown for value_id in results_of(record)}
         leaves = [entry.source for entry in self.recording.watched.values()]
@@ -219,7 +216,7 @@ class GraphBuilder:
         ]
 
     def source_node(self, value_id: int) -> GraphNode:
-        """Return the node (a box of the picture) of a value that no recorded op computed."""
+        """Return the node of a value that no recorded op computed."""
         asked = value_id in self.sources
         name = self.label_of(value_id) or ("source" if asked else "watched")
         layouts = [layout_text(self.layouts.get(value_id, UNKNOWN))]
@@ -236,7 +233,7 @@ class GraphBuilder:
         return ""
 
     def node(self, record: Record, size: int) -> GraphNode:
-        """Return the node (a box of the picture) for one record, the tape's entry of an op's call.
+        """Return the node for one record.
 
         size : the bytes that the record keeps, without memory that an earlier record keeps, too.
         """
@@ -277,18 +274,13 @@ class GraphBuilder:
 
 
 def unfollowed_target(x: Array, name: str) -> GraphNode:
-    """Return the node (a box of the picture) of a target that the tape does not follow."""
+    """Return the node of a target that the tape does not follow."""
     title = f"{name or 'target'} is not on this tape"
     return GraphNode("missing", [], [layout_text(value_layout(x))], title=title)
 
 
 def is_light(plan: Plan | Structural) -> bool:
-    """Return True if the op of a record may share a node of the picture with the ops next to it.
-
-    Views and elementwise ops may, for example, when chains of ops become one box.
-
-    plan : describes the records of the op.
-    """
+    """Return True if the op of a record may be merged with the ops next to it into one node."""
     return plan.name in LIGHT or (isinstance(plan, Plan) and plan.op.kind == "elementwise")
 
 
@@ -306,10 +298,7 @@ def layout_text(layout: Layout) -> str:
 
 
 def op_words(plan: Plan | Structural, record: Record) -> str:
-    """Return a short text for the op of a record, such as "add in place".
-
-    plan : says what the record's items are.  record : the tape's entry for one call of an op.
-    """
+    """Return a short text for the op of a record, such as "add in place"."""
     if plan is VIEW:
         return view_name(ViewRecord(*record).path)
     if plan is PUT:

@@ -206,8 +206,6 @@ def colours_of(graph: Graph) -> dict[str, str]:
 def legend(scope: str, colour: str, y: float) -> str:
     """Return the SVG of a line in the legend: a bar in a scope's colour, and the scope's name.
 
-    A scope is a Module or function whose ops have this colour.
-
     y : the height at which the line stands.
     """
     return (

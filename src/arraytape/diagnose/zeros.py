@@ -17,11 +17,8 @@ PRODUCTS = ("multiply", "matmul", "vecdot")
 
 
 class ZeroPoint(NamedTuple):
-    """A record at which the gradient became zero.
+    """A record whose result has a nonzero cotangent, but which passes only zeros on towards the source.
 
-    ``explain`` names the record's op as the cause of a zero gradient.
-
-    Its result has a nonzero cotangent, but its inputs that depend on the source get only zeros.
     cancelled : True if the zero may be a sum that cancels.  Then an input had a nonzero cotangent before
         the record's rule ran, or the record has an input twice.
     """
@@ -31,10 +28,7 @@ class ZeroPoint(NamedTuple):
 
 
 class ZeroSearch(BackwardPass):
-    """A backward pass that notes in ``zero_points`` the records at which cotangents become zero.
-
-    ``explain`` names the ops of these records as the cause of a zero gradient.
-    """
+    """A backward pass that notes in ``zero_points`` the records at which cotangents become zero."""
 
     on_path: Collection[int] = ()  # the value ids that depend on the source
 
@@ -43,10 +37,7 @@ class ZeroSearch(BackwardPass):
         self.zero_points: list[ZeroPoint] = []
 
     def go_back(self, plan: Plan | Structural, record: Record) -> None:
-        """Pass cotangents back through a record, and note the record if they become zero there.
-
-        plan : says what the record's items are.  record : the tape's entry for one call of an op.
-        """
+        """Pass cotangents back through a record, and note the record if they become zero there."""
         came = any(self.has_nonzero(value_id) for value_id in results_of(record))
         inputs = [value_id for value_id in inputs_of(record) if value_id in self.on_path]
         before = len({*inputs}) < len(inputs) or any(
@@ -71,8 +62,6 @@ def why_zero(facts: GradientFacts) -> str:
     """Return a phrase that names the ops at which the gradient became zero, and why.
 
     Return "" if no op is found.  If the target has no elements, the phrase says that.
-
-    facts : what is known about the tape, the target and the source.
     """
 
     def searching(data: RawData, followed: set[int]) -> ZeroSearch:
@@ -89,10 +78,7 @@ def why_zero(facts: GradientFacts) -> str:
 
 
 def zero_reason(facts: GradientFacts, zero_point: ZeroPoint) -> str:
-    """Return a phrase that says why the cotangent became zero at the record of ``zero_point``.
-
-    zero_point : a record, the tape's entry of an op's call, at which a nonzero cotangent became zero.
-    """
+    """Return a phrase that says why the cotangent became zero at the record of ``zero_point``."""
     record, where = zero_point.record, facts.op_and_line(zero_point.record)
     if zero_point.cancelled:
         return f"what {where} passes back cancels, in itself or with what came another way"

@@ -1,4 +1,14 @@
-"""The tasks of a sum on Dask: one for each partition, then a tree of sums in a fixed order."""
+"""The tasks of a sum on Dask: one for each partition, then a tree of sums in a fixed order.
+
+Parameters with these names are the same in all functions:
+blocks : for each partition its blocks of data: futures on a cluster, else Dask objects or plain data.
+message : the user's function f with its parameters; ``name`` is the name of f.
+ahead : the indices of those leaves (Arrays and Variables) of the parameters with respect to which the
+    tasks compute gradients, too.
+fan_in : the number of results that one task adds.
+retries : how often a task that raised is run again.
+key : the start of the names of the tasks.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +39,6 @@ def sum_of(
     """Return the sum of ``f(*params, *blocks)`` over the partitions, computed by Dask.
 
     The result has the same bits in whichever order the tasks run.
-    blocks : for each partition its blocks, the arguments of f after ``params``.
-    message : f and its params.
-    ahead : the indices of the params' leaves (Arrays and Variables) with respect to which gradients are
-        computed, too.
-    fan_in : the number of results that one task adds.
-    retries : how often a task that raised is run again.
     """
     client = client_of(blocks)
     # The names of the tasks begin with this key, and Dask's dashboard shows them.
@@ -62,11 +66,7 @@ def is_lazy(block: Any) -> bool:
 
 
 def persist_blocks(blocks: Sequence[tuple[Any, ...]], retries: int) -> list[tuple[Any, ...]]:
-    """Compute the blocks of data and return them; on a cluster as futures, recomputed if lost.
-
-    A block is one partition's part of a data collection.
-    retries : how often a task that raised is run again.
-    """
+    """Compute the blocks of data and return them; on a cluster as futures, recomputed if lost."""
     dask, client = import_dask(), client_of(blocks)
     futures = sys.modules["distributed"].Future if client is not None else ()
     lazy = [
@@ -83,14 +83,9 @@ def sum_graph(
     blocks: Sequence[tuple[Any, ...]], given: Any, ahead: Sequence[int], fan_in: int,
     key: str,
 ) -> Any:  # fmt: skip
-    """Return the sum as one graph of Dask's delayed calls, for Dask's schedulers without a cluster.
+    """Return the sum as one graph of Dask's delayed calls, for lazy blocks or without a cluster.
 
-    blocks : for each partition its blocks of data.
-    given : the message (the user's function with its parameters), or a future of it.
-    ahead : the indices of the parameters' leaves (Arrays and Variables) with respect to which gradients
-        are computed, too.
-    fan_in : the number of results that one task adds.
-    key : the start of the names of the tasks.
+    given : the message, or a future of it.
     """
     delayed, count = import_dask().delayed, len(blocks)
     if isinstance(given, Message):
@@ -112,16 +107,7 @@ def map_partitions(
     client: Client, blocks: Sequence[tuple[Any, ...]], message: Message, ahead: Sequence[int],
     fan_in: int, retries: int, key: str,
 ) -> Future:  # fmt: skip
-    """Submit a task for each partition and tasks that add the results; return a future of the sum.
-
-    key : the start of the names of the tasks.
-    blocks : for each partition its blocks of data.
-    message : the user's function with its parameters.
-    ahead : the indices of the parameters' leaves (Arrays and Variables) with respect to which gradients
-        are computed, too.
-    fan_in : the number of results that one task adds.
-    retries : how often a task that raised is run again.
-    """
+    """Submit a task for each partition and tasks that add the results; return a future of the sum."""
     retry_killed(client, blocks)
     count = len(blocks)
     options = {"retries": retries, "pure": False}
@@ -151,25 +137,19 @@ def sum_levels(parts: list[Any], fan_in: int) -> Iterator[tuple[int, list[list[A
 
 
 def message_for(client: Client, message: Message) -> Any:
-    """Return a small message itself, or a future of a large message, which each worker fetches once.
-
-    The message has the user's function with its parameters.
-    """
+    """Return a small message itself, or a future of a large message, which each worker fetches once."""
     if message.nbytes <= LARGE:
         return message
     return client.submit(return_message, message, pure=False, key=f"parameters-{uuid.uuid4().hex}")
 
 
 def return_message(message: Message) -> Message:  # no lambda: workers import it by name
-    """Return the argument; as a task, the call puts a message on a worker."""
+    """Return the message; a task that calls this function stores the message on a worker."""
     return message
 
 
 def retry_killed(client: Client, blocks: Sequence[tuple[Any, ...]]) -> None:
-    """Make Dask compute blocks again that have an error because the workers that held them died.
-
-    blocks : for each partition its blocks of data, on the cluster futures.
-    """
+    """Make Dask compute blocks again that have an error because the workers that held them died."""
     killed = sys.modules["distributed"].KilledWorker
     erred = [b for row in blocks for b in row if getattr(b, "status", "") == "error"]
     given_up = [block for block in erred if isinstance(block.exception(), killed)]
@@ -179,10 +159,9 @@ def retry_killed(client: Client, blocks: Sequence[tuple[Any, ...]]) -> None:
 
 # --- results ------------------------------------------------------------------------------------------
 def compute_graph(total: Delayed, name: str) -> PartialSum:
-    """Compute a sum, Dask's delayed calls, without a cluster.
+    """Compute the graph of a sum without a cluster.
 
     An error that arises in Dask's collections, and not in f, gets a note that says so.
-    name : the name of the user's function f.
     """
     try:
         return import_dask().compute(total)[0]  # type: ignore[no-any-return]
@@ -194,13 +173,7 @@ def compute_graph(total: Delayed, name: str) -> PartialSum:
 def result_of_future(
     client: Client, total: Future, name: str, key: str, blocks: Sequence[tuple[Any, ...]]
 ) -> PartialSum:
-    """Return the result of a future; cancel its tasks after an error or an interruption.
-
-    key : the start of the names of the partitions' tasks.
-    total : the future of the sum.
-    name : the name of the user's function.
-    blocks : for each partition its blocks of data.
-    """
+    """Return the result of the future ``total``; cancel its tasks after an error or an interruption."""
     distributed = sys.modules["distributed"]
     try:
         return await_result(client, total, name)  # type: ignore[no-any-return]
@@ -219,12 +192,7 @@ def result_of_future(
 
 
 def partition_of(task: str, key: str, blocks: Sequence[tuple[Any, ...]]) -> int | None:
-    """Return the index of the partition whose task, or one of whose blocks, has the key ``task``.
-
-    Return None if there is no such partition.
-    key : the start of the keys of the partitions' tasks.
-    blocks : for each partition its blocks of data, on the cluster futures.
-    """
+    """Return the index of the partition of which a task or block has the key ``task``, or None."""
     for i, row in enumerate(blocks):
         if task == f"{key}-{i}" or any(getattr(block, "key", None) == task for block in row):
             return i

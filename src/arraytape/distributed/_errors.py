@@ -83,9 +83,9 @@ def annotate(error: BaseException, index: int, count: int, blocks: tuple[Any, ..
 
 
 def annotate_data(error: BaseException, name: str) -> None:
-    """Add a note that f did not raise the error, unless ``annotate`` has added a note to it.
+    """Add a note that an error arose while Dask computed or moved the data, and not in f.
 
-    Errors without such a note arise while Dask computes or moves the data.
+    Errors that arose in f already have a note, from ``annotate``, and get no other.
     name : the name of the user's function f.
     """
     if isinstance(error, Exception) and not hasattr(error, "__notes__"):
@@ -98,7 +98,6 @@ def workers_died(function: str, index: int | None, count: int) -> PartitionError
     """Return the error for a task whose workers died again and again.
 
     index, count : the index of the partition, or None, and the number of partitions.
-    function : the name of the user's function.
     """
     which = f"partition {index} of {count}" if index is not None else "a task of the sum"
     return PartitionError(
@@ -110,10 +109,7 @@ def workers_died(function: str, index: int | None, count: int) -> PartitionError
 
 
 def data_lost(function: str, error: BaseException) -> PartitionError:
-    """Return the error for lost data that the scheduler has no task to compute again.
-
-    function : the name of the user's function.
-    """
+    """Return the error for lost data that the scheduler has no task to compute again."""
     why = " ".join(str(error).split()).rstrip(".")
     return PartitionError(
         f"{function}: make the partitions again, by Dask's readers or delayed functions, so that lost "
@@ -126,7 +122,6 @@ def data_lost(function: str, error: BaseException) -> PartitionError:
 def no_workers(function: str, state: str, seconds: float) -> PartitionError:
     """Return the error for a cluster of which no worker ran tasks for some seconds.
 
-    function : the name of the user's function.
     state : the reason why no worker runs tasks.
     """
     return PartitionError(

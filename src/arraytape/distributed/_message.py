@@ -31,10 +31,7 @@ from ._sent_code import add_sources, pack_sources, rebuild_code
 
 
 class LeafPlace:
-    """A placeholder that stands in pickled parameters for the leaf number ``index``.
-
-    The leaves (Arrays and Variables) are sent apart from the pickle.
-    """
+    """A placeholder in pickled parameters for leaf ``index``, which is sent apart from the pickle."""
 
     def __init__(self, index: int) -> None:
         self.index = index
@@ -49,7 +46,7 @@ class ParameterLeaves(NamedTuple):
     found : the Arrays and Variables, in order.  An Array or Variable that is given twice is two leaves;
         a Variable that Modules share is one leaf.
     skeleton : the parameters with a LeafPlace for each leaf outside of Modules.
-    places : the LeafPlace (placeholder in the pickle) of each Variable, by its ``id()``.
+    places : the LeafPlace of each Variable, by its ``id()``.
     """
 
     found: list[Array]
@@ -58,10 +55,7 @@ class ParameterLeaves(NamedTuple):
 
 
 def split_parameters(params: Sequence[Any]) -> ParameterLeaves:
-    """Separate the Arrays and Variables of parameters from their nesting.
-
-    They are sent to workers apart from the rest, so that one pickle serves all values.
-    """
+    """Separate the leaves of parameters from their nesting, so that one pickle serves all values."""
     found: list[Array] = []
     of_modules: dict[int, LeafPlace] = {}
     given: dict[int, LeafPlace] = {}
@@ -126,9 +120,9 @@ class Message:
     def open(
         self, values: Sequence[Any]
     ) -> tuple[Callable[..., Any], tuple[Any, ...], list[Array]]:
-        """Unpickle the function and its parameters, with ``values`` for the leaves (Arrays, Variables).
+        """Unpickle the function and its parameters, with ``values`` in place of the leaves.
 
-        Returns (function, parameters, leaves), with new Variables where the sender had Variables.
+        Return (function, parameters, leaves), with new Variables where the sender had Variables.
         """
         leaves = [
             x if variable is None else Variable(x, name=variable[0], trainable=variable[1])
@@ -194,7 +188,6 @@ def pickle_call(
 
     Return the pickle, and a dict from the files of the pickled code to their compressed text.
     name : the user's function, for messages.
-    parts : the leaves (Arrays and Variables) and the rest of the parameters.
     """
     cloudpickle = import_installed("cloudpickle", "Dask and its cloudpickle")
     places, files = parts.places, set[str]()

@@ -155,7 +155,6 @@ def blocks_of(position: int, collection: Any) -> list[Any]:
     """Return the blocks of one collection: a list, or a Dask array, dataframe or bag.
 
     position : the index of the collection, for messages.
-    collection : the collection.
     """
     if hasattr(collection, "numblocks"):
         if not collection.ndim:

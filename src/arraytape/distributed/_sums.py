@@ -1,6 +1,6 @@
 """``map_sum`` and ``value_and_grad``: sums over partitions as recorded functions of their parameters.
 
-The leaves are the Arrays and Variables in the parameters.  ``places`` are indices of leaves.  Slopes are
+Leaves are the Arrays and Variables in the parameters, and ``places`` are indices of leaves.  Slopes are
 gradients of scalar results with respect to leaves, which workers compute together with the results.
 """
 
@@ -164,8 +164,7 @@ def value_and_grad(
 def record_value_and_grad(call: SumCall, wanted: Sequence[int]) -> tuple[Array, list[Array]]:
     """Return the sum, and its gradients with respect to the leaves with the indices ``wanted``.
 
-    Leaves are the Arrays and Variables in the parameters.  Tapes and accumulators around the call record
-    the sum and the gradients.
+    Tapes and accumulators around the call record the sum and the gradients.
     """
     plan, places = (
         choose_plan(call.leaves, slopes=True),
@@ -197,11 +196,9 @@ class SumCall(NamedTuple):
     leaves: Sequence[Array]
 
     def along(self, f: Callable[..., Any], tangents: Sequence[Array | None]) -> SumCall:
-        """Return the sum of ``f``, a function with one more parameter: a list of tangents.
+        """Return the sum of ``f``, which gets the tangents of differentiable leaves after ``params``.
 
-        ``f`` computes derivatives along the tangents.
-        tangents : a tangent or None for each leaf (Array of the parameters); those of differentiable
-            leaves make the list.
+        tangents : a tangent or None for each leaf.
         """
         some = [t for t, x in zip(tangents, self.leaves, strict=True) if differentiable(x)]
         given = [t for t in some if t is not None]
@@ -212,8 +209,7 @@ class SumResult(NamedTuple):
     """A sum over the partitions, with the derivatives that the tasks computed together with it.
 
     y : the sum, a nesting of Arrays.
-    places : indices of the parameters' leaves (Arrays and Variables) with respect to which ``slopes``
-        are gradients.
+    places : indices of the leaves with respect to which ``slopes`` are gradients.
     slopes : for each Array of y a list of gradients; None unless they were requested and y is a few
         scalars.
     tangents : the leaves' tangents that a forward accumulator gave; None if no accumulator needs any.
@@ -274,7 +270,6 @@ def choose_plan(leaves: Sequence[Array], slopes: bool = False) -> Callable[..., 
     as in a product with the Hessian, needs both, and tangents of the gradients.  In all other cases
     return ``sum_alone``: derivatives are then computed when they are asked for.
     slopes : True for gradients with the tangents, even without a tape.
-    leaves : the Arrays in the parameters.
     """
     followers = [r for r in recorders() if any(current(x)[0] in r.followed for x in leaves)]
     if len(followers) == 1 and not isinstance(followers[0], ForwardPass):
@@ -291,20 +286,12 @@ def choose_plan(leaves: Sequence[Array], slopes: bool = False) -> Callable[..., 
 
 
 def sum_alone(call: SumCall, places: Sequence[int]) -> SumResult:
-    """Compute a sum, and no derivatives.
-
-    call : the user's function, its parameters and the data.
-    places : not used; the other functions take the indices of leaves.
-    """
+    """Compute a sum, and no derivatives; ``places`` is not used."""
     return SumResult(run_sum(call).y)
 
 
 def sum_with_slopes(call: SumCall, places: Sequence[int]) -> SumResult:
-    """Compute a sum, and the gradients of scalar results with respect to some leaves.
-
-    call : the user's function, its parameters and the data.
-    places : the indices of these leaves (Arrays of the parameters).
-    """
+    """Compute a sum, and the gradients of scalar results with respect to the leaves ``places``."""
     part = run_sum(call, places)
     return SumResult(part.y, part.slopes, places=places)
 
@@ -315,8 +302,7 @@ def sum_with_tangents(
     """Compute a sum and its tangents along ``tangents``.
 
     slopes : True to compute also the gradients of scalar results, and the tangents of these gradients.
-    tangents : a tangent or None for each leaf (Array of the parameters).
-    call : the user's function, its parameters and the data.
+    tangents : a tangent or None for each leaf.
     """
     wanted = tuple(places) if slopes else None
     move = functools.partial(move_partition, call.f, len(call.params), wanted)
@@ -326,10 +312,9 @@ def sum_with_tangents(
 
 
 def record_slopes(call: SumCall, found: SumResult) -> list[list[Array]] | None:
-    """Record gradients that workers computed as the result of one op, for second derivatives.
+    """Record one op whose results are the gradients ``found.slopes``, for second derivatives.
 
-    The gradients are ``found.slopes``.  Return the recorded gradients; None if ``found`` has no tangents
-    or no gradients.
+    Return the recorded gradients; None if ``found`` has no tangents or no gradients.
     """
     if found.tangents is None or found.slopes is None:
         return None
@@ -345,7 +330,6 @@ def cotangents_by_sum(
     """Return the cotangents of the leaves ``places``, by a sum of VJPs over the partitions.
 
     cotangents : a cotangent for each Array of the sum.
-    places : the indices of leaves, Arrays in the parameters.
     """
     back = functools.partial(pull_partition, call.f, len(call.params), tuple(places))
     params, leaves = (*call.params, list(cotangents)), [*call.leaves, *cotangents]
@@ -356,7 +340,7 @@ def cotangents_by_sum(
 def weigh_slopes(slopes: Sequence[Sequence[Array]], cotangents: Sequence[Array]) -> list[Array]:
     """Return the cotangent of each leaf: the sum of slope times cotangent over the results.
 
-    slopes : for each result, its gradients with respect to the leaves (Arrays of the parameters).
+    slopes : for each result, its gradients with respect to the leaves.
     cotangents : for each result, a scalar, its cotangent.
     """
     rows = [
@@ -369,9 +353,7 @@ def weigh_slopes(slopes: Sequence[Sequence[Array]], cotangents: Sequence[Array])
 def run_sum(call: SumCall, ahead: Sequence[int] = ()) -> PartialSum:
     """Compute the sum, and the gradients of scalar results with respect to the leaves ``ahead``.
 
-    Leaves are the Arrays and Variables in the parameters.  If vmap maps a leaf, the results are mapped,
-    too, and no gradients are computed.
-    ahead : indices of leaves.
+    If vmap maps a leaf, the results are mapped, too, and no gradients are computed.
     """
     data = call.data
     check_blocks(call.f, data)
@@ -388,8 +370,7 @@ def run_sum(call: SumCall, ahead: Sequence[int] = ()) -> PartialSum:
 def followed_leaves(leaves: Sequence[Array]) -> list[int]:
     """Return the indices of differentiable leaves that are Variables, or that a tape follows.
 
-    A leaf is an Array or Variable in the parameters.  An accumulator counts like a tape.  Workers
-    compute derivatives only for these leaves.
+    An accumulator counts like a tape.  Workers compute derivatives only for these leaves.
     """
     return [
         i for i, x in enumerate(leaves)
@@ -400,9 +381,9 @@ def followed_leaves(leaves: Sequence[Array]) -> list[int]:
 def choose_sources(
     params: tuple[Any, ...], argnums: ArgNums
 ) -> tuple[list[Array], list[int], Callable[[Sequence[Array]], Any]]:
-    """Choose the leaves (Arrays, Variables) with respect to which ``value_and_grad`` differentiates.
+    """Choose the leaves with respect to which ``value_and_grad`` differentiates.
 
-    Returns (leaves, wanted, pack): all leaves of ``params``, and the indices of those in the parameters
+    Return (leaves, wanted, pack): all leaves of ``params``, and the indices of those in the parameters
     ``argnums``.  ``pack`` arranges their gradients in nestings like these parameters.
     """
     leaves, skeleton, places = split_parameters(params)

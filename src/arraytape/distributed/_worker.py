@@ -1,7 +1,11 @@
-"""The tasks of workers: a user's function on one partition, its derivatives, and sums of its results.
+"""The tasks of workers: a user's function f on one partition, its derivatives, and sums of its results.
 
 No tape outlives a task: a backward pass runs the function again.  So no data has to stay on a worker,
 and the loss of a worker costs only computing time.
+
+Leaves are the Arrays and Variables in f's parameters; ``places`` and ``ahead`` are indices of the leaves
+with respect to which gradients are computed.  ``name`` is the name of f, for messages, and ``count`` the
+number of f's parameters.  Blocks are the data of one partition.
 """
 
 from __future__ import annotations
@@ -39,8 +43,7 @@ class PartialSum(NamedTuple):
     """The result of one partition, or the sum of several.
 
     y : a nesting of Arrays.
-    slopes : for each Array of y the gradients with respect to leaves (Arrays and Variables) of the
-        parameters; None if they were not requested.
+    slopes : for each Array of y the gradients with respect to leaves; None if they were not requested.
     first : the index of the first partition.
     """
 
@@ -52,19 +55,16 @@ class PartialSum(NamedTuple):
 class OnlyParameters(Bystander):
     """An observer of f's reads that raises an error if f reads a Variable that is no parameter.
 
-    Such a Variable would get no gradient.  The pickler refuses Variables that f closes over, but cannot
-    see Variables of Python modules, which workers import by name.  Such a Variable is older than the
-    task, and parameters are not.
+    Such a Variable would get no gradient.  The pickler refuses Variables that f closes over, but a
+    worker imports Python modules, with their Variables, by name.  Their value ids are below ``first``,
+    since they are older than the task; parameters are made in the task.
     """
 
     def __init__(self, name: str) -> None:
         self.name, self.first = name, new_value_id()
 
     def accessed(self, variable: Variable, /) -> None:
-        """Raise TypeError if the Variable is older than the task: its value id is below ``first``.
-
-        An id below ``first`` was made before the task, and parameters are made in the task.
-        """
+        """Raise TypeError if the Variable is older than the task: its value id is below ``first``."""
         if variable._current_id() < self.first:
             raise TypeError(
                 f"{self.name}: the function uses {describe(variable)} of a module [at {user_line()}]; "
@@ -78,9 +78,6 @@ def run_partition(
 ) -> PartialSum:
     """Run a user's function on partition ``index`` of ``count``, and return its results.
 
-    ahead : the indices of the parameters' leaves (Arrays) for which the gradient is computed with the
-        value.
-    blocks : the data of the partition.
     message : the user's function with its parameters, as a pickle.
     """
     try:
@@ -104,10 +101,8 @@ def call_on_values(
 ) -> tuple[Any, Any]:
     """Call the user's function that ``message`` holds; return its results and their gradients.
 
-    If vmap mapped leaves of the message, each mapped axis is a leading axis of the results.
-    ahead : the indices of the parameters' leaves (Arrays) with respect to which the gradients are; if it
-        is empty, return None in place of the gradients.
-    blocks : the data of one partition.
+    The gradients are None if ``ahead`` is empty.  If vmap mapped leaves of the message, each mapped axis
+    is a leading axis of the results.
     """
     slopes: list[Any] = []
 
@@ -138,10 +133,7 @@ def call_on_values(
 
 
 def results_of(name: str, y: Any) -> Any:
-    """Return f's result with numbers converted to Arrays; raise TypeError for anything else in it.
-
-    name : the name of the user's function, for the message.
-    """
+    """Return f's result with numbers converted to Arrays; raise TypeError for anything else in it."""
     leaves = []
     for leaf in nest.leaves(y):
         if isinstance(leaf, bool | np.bool_) or not isinstance(
@@ -177,9 +169,6 @@ def result_with_slopes(
     """Return f's results, and the gradients of each result with respect to the leaves ``wanted``.
 
     The gradients are None if f has more than SCALARS results, or a result that is no real scalar.
-    name : the name of f, for messages.
-    params, blocks : the arguments of f.
-    wanted : the leaves, Arrays in the parameters.
     """
     with GradientTape(persistent=True, watch_accessed_variables=False, exits="raise") as tape:
         tape.watch(wanted)
@@ -200,12 +189,9 @@ def result_with_slopes(
 def pull_partition(
     f: Callable[..., Any], count: int, places: Sequence[int], *args: Any
 ) -> list[Array]:
-    """Return cotangents of f's parameters for one partition, given the cotangents of f's results.
+    """Return the cotangents of the leaves ``places`` for one partition.
 
-    count : the number of f's parameters.
-    places : the indices of the leaves (Arrays in the parameters).
-    args : the parameters of f, then a list with a cotangent for each Array of f's result, then the
-        blocks: the data of one partition.
+    args : f's parameters, a list with a cotangent for each Array of f's result, and the blocks.
     """
     given, leaves = copy_parameters(args[:count])
     wanted = [leaves[i] for i in places]
@@ -223,11 +209,9 @@ def pull_partition(
 def slope_partition(
     f: Callable[..., Any], count: int, places: Sequence[int], *args: Any
 ) -> list[list[Array]]:
-    """Return, for one partition, the gradients of each scalar result of f.
+    """Return, for one partition, the gradients of each scalar result of f with respect to ``places``.
 
-    count : the number of f's parameters.
-    places : the indices of the leaves (Arrays in the parameters) with respect to which they are.
-    args : the parameters of f, then the blocks: the data of one partition.
+    args : f's parameters and the blocks.
     """
     given, leaves = copy_parameters(args[:count])
     wanted = [leaves[i] for i in places]
@@ -243,11 +227,8 @@ def move_partition(
     """Return f's results and gradients on one partition, with the tangents of both (forward mode).
 
     The result is a dict with the keys "y", "slopes", "dy" and "dslopes".
-    count : the number of f's parameters.
-    places : the indices of the leaves (Arrays of the parameters) with respect to which the gradients are
-        computed; None for no gradients.
-    args : the parameters of f, then a list with a tangent or None for each differentiable leaf, then the
-        blocks: the data of one partition.
+    places : as in the module; None for no gradients.
+    args : f's parameters, a list with a tangent or None for each differentiable leaf, and the blocks.
     """
     given, leaves = copy_parameters(args[:count])
     blocks = args[count + 1 :]
@@ -268,9 +249,7 @@ def move_partition(
 def push_partition(f: Callable[..., Any], count: int, *args: Any) -> list[Array]:
     """Return the tangents of f's results on one partition, given those of f's parameters.
 
-    count : the number of f's parameters.
-    args : the parameters of f, then a list with a tangent or None for each differentiable leaf (Array of
-        the parameters), then the blocks: the data of one partition.
+    args : f's parameters, a list with a tangent or None for each differentiable leaf, and the blocks.
     """
     given, leaves = copy_parameters(args[:count])
     with forward_along(leaves, args[count]) as accumulator:
@@ -283,7 +262,6 @@ def forward_along(leaves: Sequence[Array], tangents: Sequence[Array | None]) -> 
     """Return a forward accumulator that starts from these tangents of differentiable leaves.
 
     A tangent None means zeros.
-    leaves : the Arrays in the parameters.
     """
     smooth = [x for x in leaves if differentiable(x)]
     pairs = [(x, t) for x, t in zip(smooth, tangents, strict=True) if t is not None]
@@ -302,10 +280,7 @@ def copy_parameters(params: Sequence[Any]) -> tuple[list[Any], list[Array]]:
 
 # --- sums ---------------------------------------------------------------------------------------------
 def add_parts(name: str, parts: Sequence[PartialSum]) -> PartialSum:
-    """Return the sum of the results of several partitions; raise ValueError if they cannot be summed.
-
-    name : the user's function, for messages.
-    """
+    """Return the sum of the results of several partitions; raise ValueError if they cannot be summed."""
     first, *rest = parts
     columns = [nest.leaves(first.y)]
     for part in rest:
@@ -326,18 +301,13 @@ def add_parts(name: str, parts: Sequence[PartialSum]) -> PartialSum:
 
 
 def add_columns(columns: Sequence[Sequence[Array]]) -> list[Array]:
-    """Return a list whose element i is the sum of the columns' elements i, added in order.
-
-    An element is a gradient, and a column has the gradients of one partition.
-    """
+    """Return a list whose element i is the sum of the columns' elements i, added in order."""
     return [functools.reduce(operator.add, parts) for parts in zip(*columns, strict=True)]
 
 
 def unequal_results(name: str, a: PartialSum, b: PartialSum, how: str) -> ValueError:
-    """Return the error for two partitions whose results cannot be summed.
+    """Return the error for two partitions whose results ``a`` and ``b`` cannot be summed.
 
-    name : the user's function.
-    a, b : the results.
     how : the difference, for the message.
     """
     return ValueError(

@@ -1,4 +1,7 @@
-"""odeint's continuous adjoint: an initial value problem for the gradient, solved backward in time."""
+"""odeint's continuous adjoint: an initial value problem for the gradient, solved backward in time.
+
+``leaves`` are the floating-point Arrays among the arguments of f.
+"""
 
 from __future__ import annotations
 
@@ -54,10 +57,7 @@ class HiddenCalls:
         return only_recorders(*self.seen)
 
     def collect(self) -> list[Any]:
-        """Return the Variables that f has read so far.
-
-        They get gradients, too.
-        """
+        """Return the Variables that f has read so far, which get gradients, too."""
         for recorder in self.seen:
             known = {id(v) for v in self.variables}
             self.variables += [v for v in recorder.variables if id(v) not in known]
@@ -115,10 +115,7 @@ class AdjointEquation:
         return xp.concat([xp.reshape(xp.astype(x, self.dtype), (-1,)) for x in parts])
 
     def unpack_state(self, z: Array) -> list[Array]:
-        """Return y, its cotangent and the gradients of which z consists, each in its shape.
-
-        z is the state of the adjoint equation, one vector.
-        """
+        """Return y, its cotangent and the gradients of which z consists, each in its shape."""
         found, start = [], 0
         for shape, dtype in self.layouts:
             stop = start + int(np.prod(shape))
@@ -133,7 +130,6 @@ class AdjointEquation:
         """Return dz/dt, where z packs the state y, its cotangent a, and a gradient for each leaf p.
 
         dy/dt is f, da/dt is -a df/dy, and the gradients have the slopes -a df/dp.
-        leaves : the floating-point Arrays among the arguments of f.
         """
         y, a = self.unpack_state(z)[:2]
         targets = [y, *leaves, *self.variables]
@@ -147,7 +143,6 @@ class AdjointEquation:
         """Integrate ``adjoint_slope`` from z at the start of ``span``, and return z at its end.
 
         Raises RuntimeError if the solver fails.
-        leaves : the floating-point Arrays among the arguments of f.
         """
         problem = self.problem
         options = {
@@ -288,7 +283,6 @@ def adjoint_gradients(
     at : t0 and the times of the outputs.
     dy : dL/d(outputs).
     adjoint : the adjoint equation of the problem.
-    leaves : the floating-point Arrays among the arguments of f.
     """
     (y0, y), (t0, times) = states, at
     problem = adjoint.problem
@@ -321,7 +315,6 @@ def end_slopes(
 
     states : y0 and the outputs.
     at : t0 and the times of the outputs.
-    leaves : the floating-point Arrays among the arguments of f.
     """
     (y0, y), (t0, times) = states, at
     args, calls = field_arguments(problem, leaves), problem.field.calls

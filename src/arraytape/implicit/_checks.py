@@ -1,4 +1,7 @@
-"""Checks that a solution must pass before it is differentiated."""
+"""Checks that a solution must pass before it is differentiated.
+
+``name`` is the public function, for messages, and ``eps`` the machine epsilon of the solution's dtype.
+"""
 
 from __future__ import annotations
 
@@ -110,7 +113,7 @@ def check_error(name: str, error: float, tol: float, what: str, way_out: str) ->
     """Raise NotASolution if ``error`` exceeds ``tol``; warn (TapeWarning) if it exceeds tol / 100.
 
     error : the estimated relative error of the solution's derivative.
-    name, what, way_out : the function, the finding and the advice of the message.
+    what, way_out : the finding and the advice of the message.
     """
     if error <= tol / 100.0:
         return
@@ -127,10 +130,7 @@ ADVICE = "lower the solver's tolerance, or say polish=True, which adds Newton st
 
 
 def check_finite(name: str, residual: Vector) -> None:
-    """Raise NotASolution if elements of the residual at the solution are NaN or infinite.
-
-    name : the function, for the message.
-    """
+    """Raise NotASolution if elements of the residual at the solution are NaN or infinite."""
     bad = int(np.count_nonzero(~np.isfinite(residual)))
     if bad:
         raise NotASolution(
@@ -145,9 +145,7 @@ def check_condition(
     """Raise NotASolution if the Jacobian is not finite, or its condition is worse than ``rcond``.
 
     If ``rcond`` is None, the limit is eps / tol, and ``check_error`` warns of a bad condition.
-    name : the function, for the message.
     found : the Jacobian with a factorization.
-    eps : the machine epsilon of the solution's dtype.
     tol : the largest relative error of the derivative that is accepted.
     """
     n = len(found.residual)
@@ -172,11 +170,7 @@ def check_condition(
 
 
 def check_minimum(name: str, hessian: Vector, eps: float) -> None:
-    """Raise NotASolution if the Hessian has a negative eigenvalue, beyond rounding.
-
-    name : the function, for the message.
-    eps : the machine epsilon of the solution's dtype.
-    """
+    """Raise NotASolution if the Hessian has a negative eigenvalue, beyond rounding."""
     values = np.linalg.eigvalsh((hessian + hessian.T) / 2.0)
     if len(values) and values[0] < -(eps**0.5) * np.abs(values).max():
         raise NotASolution(

@@ -74,8 +74,8 @@ class Field:
     def call_field(self, t: Array, y: Array, *args: Any) -> Any:
         """Return f's result; at the first recorded call, warn if f compares t with another number.
 
-        If f changes at a time to which it compares t, the gradient lacks the derivative with respect to
-        that time.
+        Where f switches at such a number, as in ``xp.where(t > t1, ...)``, the gradient lacks the
+        derivative with respect to the number.
         """
         if self.comparisons_checked or not recorders():
             return self.f(t, y, *args)

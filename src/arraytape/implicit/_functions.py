@@ -501,7 +501,7 @@ def solve_problem(
         is given.
     theta : the parameters.
     solver : the user's solver, or None.
-    default : a function (numbers, start) that solves the problem if ``solver`` is None.
+    default : the solver in place of None; it gets a NumpyProblem and the start.
     settings : fields of ``ImplicitProblem``.
     name : the public function, for messages.
     minimized : the function to be minimized, for a minimum.

@@ -4,6 +4,8 @@ Let F(x(theta), theta) = 0, with a regular Jacobian J = dF/dx.  By the implicit 
 VJP of a cotangent g of x is -(dF/dtheta)^T lambda, where J^T lambda = g.  The rule computes this VJP by
 recorded ops on the followed solution, which gives higher orders and forward mode.
 Source: Griewank and Walther 2008, "Evaluating Derivatives", sec. 15.1.
+
+``start`` has the Arrays in x0, and ``given`` the Arrays and constants in theta.
 """
 
 from __future__ import annotations
@@ -33,13 +35,11 @@ Find = Callable[[NumpyProblem, Any, Sequence[Any]], Vector]
 def solve_recorded(
     problem: ImplicitProblem, start: Sequence[Array], leaves: Sequence[Any], find: Find
 ) -> Array:
-    """Return the solution of a problem as a vector, which is differentiable with respect to leaves.
+    """Return the solution of a problem as a vector, which is differentiable with respect to ``leaves``.
 
-    start : the Arrays in x0, which get no gradient.
-    leaves : the Arrays and constants in theta.
-    find : a function (numbers, start values, leaf values) that returns the solution for one example of a
-        vmap.
-    problem : the equation.
+    leaves : the Arrays and constants in theta; the Arrays in x0, ``start``, get no gradient.
+    find : solves the problem of one vmap example, given a NumpyProblem, and the values of ``start`` and
+        ``leaves``.
     """
     outside = recorders()
 
@@ -80,12 +80,7 @@ def solve_recorded(
 def examples_of(
     problem: ImplicitProblem, start: Sequence[Array], given: Sequence[Any]
 ) -> VmapExamples:
-    """Return the values of the Arrays of a problem, for each example of a vmap.
-
-    problem : the equation.
-    start : the Arrays in x0.
-    given : the Arrays and constants in theta, the parameters.
-    """
+    """Return the values of the Arrays of a problem, for each example of a vmap."""
     return VmapExamples(problem.name, [*start, *(x for x in given if isinstance(x, Array))])
 
 
@@ -94,10 +89,7 @@ def problem_of_example(
 ) -> tuple[NumpyProblem, list[Any]]:
     """Return the problem of one vmap example on NumPy data, and ``given`` with that example's values.
 
-    values : the example's NumPy arrays.
-    given : the Arrays and constants in theta.
-    problem : the equation.
-    examples : the values of its Arrays in all examples.
+    values : the NumPy arrays of this example, one of ``examples``.
     """
     own, lying = iter(values), iter(examples.places[len(examples.places) - len(values) :])
     host = [next(own) if isinstance(x, Array) else x for x in given]
@@ -116,7 +108,6 @@ def check_repeats(
     v : the solution, with the axes that vmap hides, one for each vmap.
     probes : for each example a point near the solution, and the residual there during the solve; empty
         if no tape or accumulator was active.
-    given : the Arrays and constants in theta, the parameters.
     """
     if not probes:
         return
@@ -148,7 +139,6 @@ def check_captures(numbers: NumpyProblem, v: Vector) -> None:
     """Raise ValueError if the function uses a followed Array or a Variable that is not in theta.
 
     Such a gradient would be lost.  The function runs once, at v, to find out.
-    numbers : the equation on NumPy data.
     """
     problem = numbers.problem
     (recorder,) = recorders()
@@ -167,8 +157,6 @@ def pull_cotangents(
     """Return the cotangents of the Arrays in ``given``, given the cotangent g of the solution v.
 
     J : the Jacobian at v, or None; it is used only if no tape is active.
-    problem : the equation that v solves.
-    given : the Arrays and constants in theta, the parameters.
     """
     arrays = [i for i, x in enumerate(given) if isinstance(x, Array)]
     chosen = [i for i in arrays if differentiable(given[i])]
@@ -190,12 +178,9 @@ def pull_cotangents(
 def solve_adjoint(
     problem: ImplicitProblem, v: Array, given: Sequence[Any], g: Array, J: Array | None
 ) -> Array:
-    """Return ``J^-T g``, where J is the Jacobian at the solution v.
+    """Return ``J^-T g``, where J is the Jacobian at the solution v, and g the cotangent of v.
 
     J : the known Jacobian; None to compute it by recorded ops.
-    problem : the equation that v solves.
-    given : the Arrays and constants in theta, the parameters.
-    g : the cotangent of v.
     """
     if not problem.layout.size:
         return g
@@ -238,11 +223,7 @@ def adjoint_problem(problem: ImplicitProblem) -> ImplicitProblem:
 
 
 def solve_from_zeros(numbers: NumpyProblem, start: Sequence[Any], host: Sequence[Any]) -> Vector:
-    """Return the solution of a linear problem, by one Newton step from zero.
-
-    numbers : the problem on NumPy data.
-    start, host : not used; other solvers need the start and the parameters.
-    """
+    """Return the solution of a linear problem by one Newton step from zero, without use of ``start``."""
     v = np.zeros(numbers.problem.layout.size)
     return -numbers.newton_step(v, numbers.residual_at(v))
 

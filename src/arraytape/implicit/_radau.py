@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 class Collocation(ExplicitMethod):
     """An implicit method: y in a step is a polynomial of degree 3 with the slope f at three points.
 
+    A stage is the difference between the polynomial at one of the points and y at the step's begin.
     Source: Hairer, Wanner, "Solving Ordinary Differential Equations II", sections IV.5 and IV.8.
     """
 
@@ -37,7 +38,6 @@ class Collocation(ExplicitMethod):
     def hint_of(self, solver: OdeSolver) -> Data | None:
         """Return the stages of SciPy's step, from which the repeated step starts; None for an empty y.
 
-        A stage is the difference of the state from y at one of three points of the step.
         solver : SciPy's solver after a step.
         """
         return None if solver.Z is None else solver.Z.copy()
@@ -48,12 +48,9 @@ class Collocation(ExplicitMethod):
     ) -> tuple[Any, ...]:  # fmt: skip
         """Return the new state, the stages, and the exact new state.
 
-        A stage is the difference of the state from y at one of the three collocation points of the step.
-        Newton steps from the hint lead to the exact root.  The first two results have the hint's values
-        and the root's derivatives.
+        Newton steps from the hint lead to the exact root of the stages' equations.  The first two
+        results have the hint's values and the root's derivatives.
         hint : the stages as SciPy computed them, up to its tolerance.
-        h : the length of the step.
-        k : not needed by this method.
         """
         if hint is None:  # y is empty
             return y, [y, y, y], y
@@ -68,10 +65,7 @@ class Collocation(ExplicitMethod):
         self, field: Field, t: Time, y: Array, h: Time, new: Array, stages: list[Array],
         args: Arguments,
     ) -> tuple[Any, list[Array]]:  # fmt: skip
-        """Return (None, stages): neither the slope at the end nor more stages are needed.
-
-        Other methods need them for the polynomial that interpolates the state within a step.
-        """
+        """Return (None, stages): the curve needs neither the slope at the end nor more stages."""
         return None, stages
 
     def curve(self, y: Array, new: Array, h: Time, stages: list[Array]) -> Array:
@@ -80,11 +74,7 @@ class Collocation(ExplicitMethod):
 
 
 def collocation_equations(method: Collocation, field: Field) -> Any:
-    """Return the residual of the equations that the stages Z solve, as a function of Z.
-
-    A stage is the difference of the state from y at one of the three points of a step.
-    field : the user's f.
-    """
+    """Return the residual of the equations that the stages Z solve, as a function of Z."""
 
     def collocation_residual(Z: Array, y: Array, t: Time, h: Time, args: Arguments) -> Array:
         slopes = [

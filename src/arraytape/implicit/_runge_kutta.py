@@ -93,9 +93,8 @@ class ExplicitMethod:
     def curve_value(self, y: Array, curve: Array, x: Array) -> Array:
         """Return the state at x, a number in [0, 1] that measures the time within the step.
 
-        y has the shape (..., n), curve (p, ..., n), and x (..., 1).
-        y : the state at the begin of the step.
-        curve : the coefficients of the step's polynomial.
+        y, curve : the state at the start of the step, of shape (..., n), and the coefficients of its
+        polynomial, of shape (p, ..., n).  x has the shape (..., 1).
         """
         total = curve[-1, ...] * x
         for i in range(curve.shape[0] - 2, -1, -1):
@@ -105,11 +104,7 @@ class ExplicitMethod:
 
 
 class DormandPrince8(ExplicitMethod):
-    """The method DOP853.
-
-    Its curve, the polynomial that interpolates the state within a step, needs three more stages
-    (slopes).
-    """
+    """The method DOP853, whose curve needs three more stages (slopes)."""
 
     def end_stages(
         self, field: Field, t: Time, y: Array, h: Time, new: Array, stages: list[Array],
@@ -132,8 +127,6 @@ class DormandPrince8(ExplicitMethod):
         """Return the state at x, a number in [0, 1] that measures the time within the step.
 
         Source: Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", section II.6.
-        y : the state at the begin of the step.
-        curve : the coefficients of the step's polynomial.
         """
         total = xp.zeros_like(y)
         for i in range(curve.shape[0] - 1, -1, -1):

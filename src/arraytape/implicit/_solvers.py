@@ -1,6 +1,7 @@
 """Default solvers of ``root``, ``minimum`` and the others: SciPy's methods, then Newton steps.
 
 The Newton steps go on down to rounding errors, so that derivatives are as exact as the solution.
+``numbers`` is the equation on NumPy vectors; for a fixed point its residual is x minus the function.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ def find_root(numbers: NumpyProblem, start: Vector) -> Vector:
     """Return a root, found by Powell's hybrid method with the exact Jacobian.
 
     Without SciPy, or if the problem is matrix-free, damped Newton steps are taken instead.
-    numbers : the equation on NumPy vectors.
     """
     if numbers.is_solution(start):
         return start
@@ -38,10 +38,9 @@ def find_root(numbers: NumpyProblem, start: Vector) -> Vector:
 
 
 def damped_newton(numbers: NumpyProblem, v: Vector, most: int = 200) -> Vector:
-    """Take Newton steps from v, each halved until it makes the residual smaller.
+    """Take at most ``most`` Newton steps from v, each halved until it makes the residual smaller.
 
     Source: Kelley 1995, "Iterative methods for linear and nonlinear equations", sec. 8.1.
-    most : the greatest number of steps.
     """
     r = numbers.residual_at(v)
     for _ in range(most):
@@ -59,10 +58,7 @@ def damped_newton(numbers: NumpyProblem, v: Vector, most: int = 200) -> Vector:
 
 
 def find_minimum(numbers: NumpyProblem, start: Vector) -> Vector:
-    """Return a minimum, found by a trust-region Newton method with the Hessian or its products.
-
-    numbers : the minimization on NumPy vectors.
-    """
+    """Return a minimum, found by a trust-region Newton method with the Hessian or its products."""
     if numbers.is_solution(start):
         return start
     optimize = import_scipy(numbers.problem.name, "scipy.optimize")
@@ -77,10 +73,9 @@ def find_minimum(numbers: NumpyProblem, start: Vector) -> Vector:
 
 
 def hessian_products(numbers: NumpyProblem) -> Callable[[Vector, Vector], Vector]:
-    """Return a function of v and w that returns the product of the Hessian at v and w.
+    """Return a function (v, w) that multiplies the Hessian at v by w.
 
     For consecutive products at one point v, the problem's function is recorded once.
-    numbers : the minimization on NumPy vectors.
     """
     last: list[Any] = [None, None]
 
@@ -97,7 +92,6 @@ def find_fixed_point(numbers: NumpyProblem, start: Vector) -> Vector:
     """Return a fixed point, by iteration of the function and then by Newton steps.
 
     Newton steps begin near the fixed point, at the latest after ``SLOW`` iterations.
-    numbers : the equation on NumPy vectors, whose residual is x minus the function.
     """
     if numbers.is_solution(start):
         return start
@@ -116,10 +110,7 @@ def find_fixed_point(numbers: NumpyProblem, start: Vector) -> Vector:
 
 
 def find_linear(numbers: NumpyProblem, start: Vector) -> Vector:
-    """Return the solution of a linear problem, by one Newton step from ``start``.
-
-    numbers : the linear equation on NumPy vectors.
-    """
+    """Return the solution of a linear problem, by one Newton step from ``start``."""
     r = numbers.residual_at(start)
     if not r.any():
         return start

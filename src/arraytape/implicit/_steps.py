@@ -91,11 +91,11 @@ class OdeProblem:
 
 @dataclass
 class Mesh:
-    """The nodes: the times at which steps begin and end.
+    """The nodes, with their derivatives ``first`` and ``last`` with respect to the two ends of t_span.
 
-    ``first`` and ``last`` are the derivatives of the nodes with respect to the two ends of t_span.
-    Adaptive steps have constant lengths, so that nodes move with the first end; but the last node is the
-    other end.  Fixed steps are equal parts of the span, so that nodes move with both ends.
+    The lengths of adaptive steps are constants, so that all nodes move with the first end, except the
+    last node, which is the other end.  Fixed steps are equal parts of the span: nodes move with both
+    ends.
     """
 
     nodes: Data
@@ -104,9 +104,8 @@ class Mesh:
 
     @classmethod
     def of_steps(cls, nodes: list[float], finished: bool) -> Mesh:
-        """Return the mesh (times at which steps begin and end) of adaptive steps.
+        """Return the mesh of adaptive steps.
 
-        nodes : the times at which steps begin and end.
         finished : True if the last node is t_span's end, False if the solver stopped before.
         """
         at = np.asarray(nodes)
@@ -116,7 +115,7 @@ class Mesh:
 
     @classmethod
     def equal(cls, span: tuple[float, float], max_step: float) -> Mesh:
-        """Return the mesh (the times of the steps' ends) of equal steps, up to ``max_step`` long."""
+        """Return the mesh of equal steps, up to ``max_step`` long."""
         length = abs(span[1] - span[0])
         # The factor is for quotients such as 2.1 / 0.7, which rounding makes a little more than 3.
         count = max(math.ceil(length / max_step * (1 - 1e-12)), 1)
@@ -126,7 +125,7 @@ class Mesh:
         return cls(nodes, 1.0 - last, last)
 
     def node_array(self, problem: OdeProblem) -> Array:
-        """Return the nodes (times of the steps' ends) as an Array that depends on Arrays in t_span."""
+        """Return the nodes as an Array that depends on Arrays in t_span."""
         field = problem.field
         nodes = field.as_state_array(self.nodes, field.real)
         for end, weights in zip(problem.ends, (self.first, self.last), strict=True):
@@ -136,7 +135,7 @@ class Mesh:
         return nodes
 
     def steps_of(self, at: Data) -> Data:
-        """Return for each time the index of its step; a step's end belongs to this step."""
+        """Return for each time the index of its step; a node belongs to the step that ends there."""
         forward = self.nodes[-1] >= self.nodes[0]
         ends = self.nodes[1:] if forward else -self.nodes[1:]
         return np.minimum(np.searchsorted(ends, at if forward else -at), max(len(ends) - 1, 0))
@@ -146,9 +145,7 @@ class Mesh:
 class RetakenSteps:
     """The results of the solver's steps, repeated on Arrays; a field is None if it is not needed.
 
-    states : y at the nodes, the times at which steps end.
-    values : y at t_eval.
-    curves : the coefficients of each step's polynomial.
+    states : y at the nodes.  values : y at t_eval.  curves : the coefficients of each step's polynomial.
     """
 
     states: Array | None
@@ -192,9 +189,9 @@ def retake_steps(problem: OdeProblem, mesh: Mesh, hints: list[Any] | None = None
 
 
 class StepPiece:
-    """The steps from number ``start`` to ``stop`` (exclusive), which the backward pass runs again.
+    """The steps ``start`` to ``stop`` (exclusive), whose inner values no tape keeps.
 
-    So a tape need not keep the values computed within the steps.
+    The backward pass runs these steps again.
     where : the number of the step in which each time of t_eval lies, ascending; None without t_eval.
     """
 
@@ -342,8 +339,7 @@ class OdeSolution:
     def _steps(self, at: Data) -> Data:
         """Return for each time the index of the step that contains it.
 
-        At the time at which a step ends and the next begins, the step that ends there is chosen, as in
-        SciPy.
+        A node belongs to the step that ends there, as in SciPy.
         """
         ascending = self._nodes[-1] >= self._nodes[0]
         nodes = self._nodes if ascending else self._nodes[::-1]

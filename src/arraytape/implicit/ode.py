@@ -183,7 +183,7 @@ def make_problem(
     method: str | type[OdeSolver], t_eval: Array | npt.ArrayLike | None, dense: bool,
     args: tuple[Any, ...], options: dict[str, Any], adjoint: str,
 ) -> Any:  # fmt: skip
-    """Return the arguments of odeint as an ``OdeProblem``; raise an error for wrong ones.
+    """Check odeint's arguments, and return them as an ``OdeProblem``.
 
     options : the other options of ``solve_ivp``.
     """
@@ -386,10 +386,7 @@ def with_scipy_values(values: Array, rows: Array | None) -> Array:
 
 
 def with_continuous_adjoint(problem: OdeProblem, values: Array, mesh: Mesh) -> Array:
-    """Return ``values``, the states at the outputs, with the continuous adjoint as derivative.
-
-    mesh : the times of the steps' ends.
-    """
+    """Return ``values``, the states at the output times, with the continuous adjoint as derivative."""
     from ._adjoint import outputs_with_adjoint
 
     times = mesh.node_array(problem) if problem.points is None else problem.points
@@ -454,7 +451,6 @@ def make_answer(
     y : the states, of shape (n, T).
     found : the steps that were repeated on Arrays, for dense output, or None.
     result : the result of ``solve_ivp``, or None if SciPy's solver did not run.
-    mesh : the times of the steps' ends.
     """
     from scipy.optimize import OptimizeResult
 

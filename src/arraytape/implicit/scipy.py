@@ -518,11 +518,9 @@ def covariance(
 ) -> Array:
     """Return the covariance matrix of ``popt``, estimated from the Jacobian as SciPy does.
 
-    If SciPy's covariance is not finite, it is returned, without derivatives.
+    If SciPy's covariance, ``seen[1]``, is not finite, it is returned, without derivatives.
     cost : the function of popt that was minimized.
     absolute : the argument ``absolute_sigma`` of ``curve_fit``.
-    seen : SciPy's results, whose second is its covariance.
-    call : the user's function, its start and ``args``.
     """
     if seen and not np.isfinite(seen[1]).all():  # SciPy has already warned
         return xp.asarray(seen[1])
@@ -576,10 +574,7 @@ class ScipyCall:
         return found
 
     def as_array_arguments(self, args: Sequence[Any]) -> tuple[Any, ...]:
-        """Return ``args`` with Arrays in place of NumPy arrays.
-
-        The user's function computes on Arrays.
-        """
+        """Return ``args`` for the user's function, with Arrays in place of NumPy arrays."""
         leaves = [
             xp.asarray(x) if isinstance(x, np.ndarray) else x for x in nest.leaves(tuple(args))
         ]
@@ -587,10 +582,7 @@ class ScipyCall:
         return packed
 
     def on_numpy(self, f: Callable[..., Any], args: Sequence[Any]) -> Callable[[Any], Any]:
-        """Return ``f(x, *args)``, which computes on Arrays, as a function whose x is a NumPy array.
-
-        SciPy calls it.
-        """
+        """Return ``f(x, *args)``, which computes on Arrays, as a function of NumPy data x for SciPy."""
         arrays = self.as_array_arguments(args)
         return lambda x, *more: as_numpy(
             f(xp.asarray(np.asarray(x, dtype=np.float64)), *map(xp.asarray, more), *arrays)
@@ -677,7 +669,7 @@ class BoundLimits:
         self.same = np.asarray(self.from_low >= self.to_high)
 
     def condition(self, f: Callable[..., Any]) -> dict[str, Any]:
-        """Return the solution's definition as a keyword: an equation F if bounded, else f.
+        """Return {"F": equation} or, without bounds, {"f": f}: the keyword that defines the solution.
 
         F is 0 where f has its minimum within the bounds.
         """
@@ -701,15 +693,15 @@ class BoundLimits:
         return F
 
     def held(self, x: RawArray, g: RawArray) -> tuple[Any, Any]:
-        """Return two masks: the elements of x that their lower, and their upper, bound holds.
+        """Return two masks of x: the elements that lie fixed on their lower, and on their upper bound.
 
-        A bound holds an element on it if f, with the gradient g at x, decreases beyond the bound.  The
+        An element is fixed on a bound if f, whose gradient at x is g, decreases beyond the bound.  The
         first mask also has all elements whose two bounds are equal.
         """
         return (x <= self.from_low) & (g > 0.0) | self.same, (x >= self.to_high) & (g < 0.0)
 
     def check_bounds(self, x: Vector, args: tuple[Any, ...], f: Callable[..., Any]) -> None:
-        """Raise NotASolution if an element on its bound has no derivative, as f's slope is 0 there.
+        """Raise NotASolution if an element lies on its bound where f's slope is 0: it has no derivative.
 
         Also raise if f's Hessian has a negative eigenvalue in the elements that no bound holds.
         args : further arguments of f.

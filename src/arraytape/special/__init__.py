@@ -60,10 +60,7 @@ __all__ = sorted(
 
 
 def ufuncs() -> dict[np.ufunc, Callable[..., Any]]:
-    """Return a dict from SciPy's ufuncs, such as scipy.special.erf, to arraytape's functions.
-
-    These run when a ufunc is called on Arrays.
-    """
+    """Return a dict from SciPy's ufuncs, such as scipy.special.erf, to their functions for Arrays."""
     found = {
         of_scipy(name): function
         for name, function in FUNCTIONS.items()

@@ -77,10 +77,9 @@ def slope_of_aip(z: RawArray, xp: Namespace) -> Any:
 
 
 def slope_of_bi(z: RawArray, xp: Namespace) -> Any:
-    """Return the derivative of ebi, the third result of airye: Bi(z) scaled by an exponential.
+    """Return the derivative of ebi, the third result of airye: Bi(z), scaled, for real z.
 
-    z : real data.
-    Where z is large ebi is ``sqrt(z / 3) (ive(-1 / 3, s) + ive(1 / 3, s))``, with s = 2 / 3 z ** 1.5.
+    Where z is large, ebi is ``sqrt(z / 3) (ive(-1 / 3, s) + ive(1 / 3, s))``, s = 2 / 3 z ** 1.5.
     """
     large, far, s = split_large(z, xp)
     bessel = ive_of_both_orders(0, THIRD, s, xp) / (2 * xp.sqrt(far))
@@ -90,10 +89,9 @@ def slope_of_bi(z: RawArray, xp: Namespace) -> Any:
 
 
 def slope_of_bip(z: RawArray, xp: Namespace) -> Any:
-    """Return the derivative of ebip, the last result of airye: Bi'(z) scaled by an exponential.
+    """Return the derivative of ebip, the last result of airye: Bi'(z), scaled, for real z.
 
-    z : real data.
-    Where z is large ebip is ``z / sqrt(3) (ive(-2 / 3, s) + ive(2 / 3, s))``, with s = 2 / 3 z ** 1.5.
+    Where z is large, ebip is ``z / sqrt(3) (ive(-2 / 3, s) + ive(2 / 3, s))``, s = 2 / 3 z ** 1.5.
     """
     large, far, s = split_large(z, xp)
     bessel = ive_of_both_orders(0, TWO_THIRDS, s, xp)

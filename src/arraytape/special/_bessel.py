@@ -337,8 +337,8 @@ special(
 def struve_slope(f: Callable[..., Any], v: RawOperand, x: RawOperand, xp: Namespace) -> Any:
     """Return the derivative of f, which is struve or modstruve, with respect to x.
 
-    The derivative is ``f(v - 1, x) - v / x f(v, x)``.  Near 0 f is x ** (v + 1) / (sqrt(pi) 2 ** v
-    gamma(v + 1.5)).  The limit at 0 follows from this term.
+    The derivative is ``f(v - 1, x) - v / x f(v, x)``.  Its limit at 0 follows from f's first term,
+    ``x ** (v + 1) / (sqrt(pi) 2 ** v gamma(v + 1.5))``.
     """
     # The form without a division (DLMF 11.4.28) cancels for large x.
     zero = x == 0

@@ -76,9 +76,8 @@ def real_data(x: RawOperand, xp: Namespace) -> Any:
 def scaled_derivative(family: Family, n: RawArray, v: RawArray, z: RawArray, xp: Namespace) -> Any:
     """Return the n-th derivative of exp(-rate z) B_v(z) with respect to z, for a Bessel function B.
 
-    family : the constants of B and of the scale.
-
-    The derivative of each distinct order in n is computed for all elements; there are few orders.
+    family : the constants of B and of the scale.  Each distinct order in n, of which there are few, is
+        computed for all elements.
     """
     n, v = real_data(n, xp), real_data(v, xp)
     large = (xp.abs(z) > 40) & (xp.abs(z) > v * v)
@@ -107,11 +106,9 @@ def leibniz_derivative(family: Family, order: int, v: RawArray, z: RawArray, xp:
 def expansion_derivative(
     family: Family, order: int, v: RawArray, z: RawArray, xp: Namespace
 ) -> Any:
-    """Return the derivative with respect to z, of this order, of the family's expansion for large z.
+    """Return the derivative, of order ``order`` in z, of the family's expansion for large z.
 
-    Hankel's expansion is a power series in 1 / z times z ** -0.5.  It is differentiated term by term.
-
-    family : the constants of the expansion.  order : that of the derivative.  v : the Bessel function's.
+    Hankel's expansion for B_v is a power series in 1 / z times z ** -0.5, differentiated term by term.
     """
     term = family.factor(v, xp) * z**-0.5 * z**-order
     total = 0

@@ -162,27 +162,18 @@ nbdtri = special(
 
 
 def bdtr_by_k(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
-    """Return the derivative with respect to k of bdtr(k, n, p), the binomial cumulative function.
-
-    It is continued to real k and n.
-    """
+    """Return the derivative with respect to k of bdtr(k, n, p), the binomial cdf, for real k and n."""
     x = k + 1, n - k, p, 1 - p, xp
     return beta_by_b(*x) - beta_by_a(*x)
 
 
 def bdtr_by_n(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
-    """Return the derivative with respect to n of bdtr(k, n, p), the binomial cumulative function.
-
-    It is continued to real k and n.
-    """
+    """Return the derivative with respect to n of bdtr(k, n, p), the binomial cdf, for real k and n."""
     return -beta_by_b(k + 1, n - k, p, 1 - p, xp)
 
 
 def bdtr_by_p(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
-    """Return the derivative with respect to p of bdtr(k, n, p), the binomial cumulative function.
-
-    It is continued to real k and n.
-    """
+    """Return the derivative with respect to p of bdtr(k, n, p), the binomial cdf, for real k and n."""
     return -beta_pdf(k + 1, n - k, p, 1 - p, xp)
 
 
@@ -255,10 +246,7 @@ special(
 
 # --- F distribution -----------------------------------------------------------------------------------
 def f_betainc_arguments(dfn: Real, dfd: Real, x: Real, xp: Namespace) -> tuple[Any, ...]:
-    """Return (a, b, p, 1 - p, xp), where betainc(a, b, p) is fdtr(dfn, dfd, x).
-
-    fdtr is the F distribution's cumulative function.  Its derivatives are those of betainc.
-    """
+    """Return (a, b, p, 1 - p, xp) for which betainc(a, b, p) is the F cdf, fdtr(dfn, dfd, x)."""
     odds = dfn * x / dfd
     return dfn / 2, dfd / 2, xp.special.share(odds), 1 / (1 + odds), xp
 

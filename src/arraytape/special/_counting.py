@@ -172,7 +172,7 @@ def gamma_of_next(n: Array) -> Any:
 
 
 def where_countable(value: Array, N: Array | float, k: Array | float) -> Array:
-    """Return the value where 0 <= k <= N, else 0."""
+    """Return ``value`` where 0 <= k <= N, the domain of combinations and permutations, else 0."""
     countable: Any = (k <= N) & (N >= 0) & (k >= 0)
     return where(countable, value, 0.0)
 

@@ -87,9 +87,8 @@ class KernelInCpp:
     def launch(self, *operands: Any, xp: Namespace) -> Any:
         """Return the function's value, computed in double precision on the GPU.
 
-        A loop is the variant for certain dtypes; the first that fits is used.
-        Complex data needs a loop with complex inputs.  The result is cast to single precision if the
-        operands have it.
+        The first loop, the variant of the function for certain dtypes, is used; for complex data the
+        first with complex inputs.  The result is cast to single precision if the operands have it.
         """
         arrays = [x for x in operands if hasattr(x, "dtype")]
         scalars = [x for x in operands if not hasattr(x, "dtype")]
@@ -112,7 +111,7 @@ class KernelInCpp:
 
 @functools.cache
 def elementwise_kernel(cupy: ModuleType, kernel: KernelInCpp, inputs: str, outputs: str) -> Any:
-    """Return CuPy's ElementwiseKernel for one loop of a function in C++."""
+    """Return CuPy's ElementwiseKernel for a function in C++ and one combination of dtypes (loop)."""
     # On the host's side of CuPy std::complex is another type than CuPy's complex.
     complex_of = (
         "std::complex<double>({0}.real(), {0}.imag())" if "::" in kernel.function else "{0}"

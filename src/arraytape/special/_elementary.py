@@ -217,9 +217,8 @@ def _log_ratio(t: RawArray, x1: Real, x2: Real, xp: Namespace) -> Any:
 
 
 def _where_nonnegative(t: RawArray, x1: Real, x2: Real, slope: RawArray, xp: Namespace) -> Any:
-    """Return the slope, a derivative of kl_div(x1, x2), where neither x1 nor x2 is negative.
-
-    Return NaN elsewhere, because kl_div is infinite there.
+    """Return ``slope``, a derivative of kl_div(x1, x2), or NaN where x1 or x2 is negative: kl_div is
+    infinite there.
     """
     return xp.where((as_floats(x1, t, xp) >= 0) & (as_floats(x2, t, xp) >= 0), slope, math.nan)
 
@@ -246,9 +245,8 @@ kl_div = special(
 
 # --- losses ---------------------------------------------------------------------------------------
 def _where_width_nonnegative(t: RawArray, width: Real, slope: RawArray, xp: Namespace) -> Any:
-    """Return the slope, a derivative of Huber's loss, where the loss's width is not negative.
-
-    Return NaN elsewhere, because the loss is infinite there.
+    """Return ``slope``, a derivative of Huber's loss, or NaN where the width is negative: the loss is
+    infinite there.
     """
     return xp.where(as_floats(width, t, xp) >= 0, slope, math.nan)
 
@@ -323,7 +321,7 @@ pseudo_huber = special(
 # --- Box-Cox --------------------------------------------------------------------------------------
 @kernel_by_order
 def power_integral(n: int, logarithm: RawArray, lmbda: RawArray, *, xp: Namespace) -> Any:
-    """Return the n-th derivative of (exp(lmbda * logarithm) - 1) / lmbda with respect to lmbda."""
+    """Return the n-th derivative in lmbda of Box and Cox's (exp(lmbda * logarithm) - 1) / lmbda."""
     found = logarithm ** (n + 1) * xp.special.exprel_derivative(n, lmbda * logarithm)
     end = -((-1.0) ** n) * math.factorial(n) / lmbda ** (n + 1)
     return xp.where((logarithm == -math.inf) & (lmbda > 0), end, found)

@@ -97,10 +97,10 @@ def carlson_trapezoid(
     e: RawArray, factors: list[tuple[Any, Any]], start: RawArray, step: RawArray, count: RawArray,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the sum over nodes u = start + k step of exp(u) ** (e + 1) times the factors.
+    """Return the sum of exp(u) ** (e + 1) times the factors over the nodes u = start + k step.
 
-    A factor is a pair (power, v) for (exp(u) + v) ** -power.  ``count`` is an upper limit of k for each
-    element.  An element's terms at further nodes may overflow, so these terms are masked.
+    A factor is a pair (power, v), which stands for (exp(u) + v) ** -power.  ``count`` is the largest k
+    of each element; terms of an element at further nodes are masked, since they may overflow.
     """
     total, block = 0 * factors[0][1], max(1, BLOCK // max(1, math.prod(start.shape)))
     most, last = largest_count(count, xp), count[..., None]
@@ -119,10 +119,10 @@ def carlson_trapezoid(
 def carlson_slope(
     t: RawArray, at: int, powers: tuple[Any, ...], places: tuple[Any, ...], xp: Namespace
 ) -> Any:
-    """Return the tangent of carlson_integral, given the tangent t of x, v, w or p.
+    """Return the tangent of the op carlson_integral, given the tangent t of x, v, w or p.
 
-    ``powers`` are the operands (e, a, b, c, d), and ``places`` are (x, v, w, p).  ``at`` is the index in
-    ``powers`` of the exponent that belongs to the operand with the tangent: 1 for x.
+    ``powers`` are the op's operands (e, a, b, c, d), and ``places`` are (x, v, w, p).  ``at`` is the
+    index in ``powers`` of the exponent that belongs to the operand with the tangent: 1 for x.
     """
     raised = tuple([k + 1 if i == at else k for i, k in enumerate(powers)])
     return -t * powers[at] * xp.special.carlson_integral(*raised, *places)
@@ -193,10 +193,10 @@ def carlson_of_three(
 # argument differs from the others, so that partial fractions express the derivative.  Elsewhere the
 # derivative is computed as an integral of positive terms.
 def split_principal_value(last: RawOperand, xp: Namespace) -> tuple[Any, Any, Any]:
-    """Return the mask where ``last`` is negative, and a copy of ``last`` for each of two formulas.
+    """Split ``last``, the last operand of RC or RJ, for the formulas of negative and of other operands.
 
-    Partial fractions are used where ``last`` is negative, so their copy is -1 elsewhere.  An integral
-    is used elsewhere, so its copy is 1 where ``last`` is negative.
+    Return the mask of negative elements, a copy for the principal value's formula with -1 in place of
+    the others, and a copy for the integral with 1 in place of negative elements.
     """
     negative = real_data(last, xp) < 0
     return negative, xp.where(negative, last, -1 + 0 * last), xp.where(negative, 1 + 0 * last, last)
@@ -279,7 +279,7 @@ def powers_of_sine(
 
 
 def base_of_sine(sine: RawArray, cosine2: RawArray, m: RawOperand, xp: Namespace) -> Any:
-    """Return ``1 - m sin ** 2`` without cancellation where m is near 1."""
+    """Return ``1 - m sin ** 2`` without cancellation where m is near 1; ``cosine2`` is 1 - sin ** 2."""
     square = sine * sine
     return xp.where(m + 0 * sine < 0.5, 1 - m * square, cosine2 + (1 - m) * square)
 

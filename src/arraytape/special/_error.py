@@ -48,8 +48,7 @@ def _by_recurrence(
 ) -> Any:
     """Return the n-th derivative at z of a function y that solves ``y'' = 2 sign (z y' + y)``.
 
-    Each derivative follows from the two before it.  value : y at z.  first : the function that maps
-    this value to y' at z.
+    Each derivative follows from the two before it.  value : y at z.  first : maps ``value`` to y' at z.
     """
     if n == 0:
         return value

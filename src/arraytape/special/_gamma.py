@@ -184,7 +184,7 @@ _lanczos_sum_expg_scaled = special(
 
 
 def _igam_fac_by_shape(t: RawArray, a: Real, x: Real, y: RawArray, xp: Namespace) -> Any:
-    """Return ``t`` times the derivative of the result y with respect to a,
+    """Return ``t`` times the derivative in a of y = x ** a exp(-x) / gamma(a),
     ``y * (xp.log(x) - xp.special.digamma(a))``.
     """
     return t * (xp.special.xlogy(y, x) - y * xp.special.digamma(a))
@@ -253,11 +253,11 @@ def _product(first: list[Any], second: list[Any]) -> list[Any]:
     return [sum(first[i] * second[k - i] for i in range(k + 1)) for k in pairs]
 
 
-def _corrections(base: RawArray, s: RawArray, n: int) -> list[Any]:
-    """Return Taylor coefficients of the terms with Bernoulli's numbers in the Euler-Maclaurin formula.
+def _bernoulli_terms(base: RawArray, s: RawArray, n: int) -> list[Any]:
+    """Return Taylor coefficients in s, of orders 0 to n, of the Bernoulli terms of a sum of powers.
 
-    The formula computes the zeta function, the sum of base ** -s over base, base + 1, ...
-    The terms are divided by ``base ** -s``.  The coefficients are those in s, of orders 0 to n.
+    The sum of base ** -s over base, base + 1, ... is computed by the Euler-Maclaurin formula.  Its terms
+    with Bernoulli's numbers are divided by ``base ** -s`` here.
     """
     # Taylor coefficients of the factor s, which becomes s (s + 1) (s + 2) in the next term, and so on.
     linear = [s, 1.0, *[0.0] * n][: n + 1]
@@ -284,7 +284,7 @@ def zeta_derivative(n: int, s: RawArray, q: RawArray, *, xp: Namespace) -> Any:
     base = q + TERMS
     # The other powers sum to base ** -s times (base / (s - 1) + 1 / 2 + corrections).
     factors = [base * (-1.0) ** i / (s - 1.0) ** (i + 1) for i in range(n + 1)]
-    factors = [p + c for p, c in zip(factors, _corrections(base, s, n), strict=True)]
+    factors = [p + c for p, c in zip(factors, _bernoulli_terms(base, s, n), strict=True)]
     factors[0] = factors[0] + 0.5
     return math.factorial(n) * (total + _product(_power(base, s, n, xp), factors)[n])
 
@@ -311,7 +311,7 @@ def harmonic_derivative(
         for i in range(n + 1)
     ]
     # The Euler-Maclaurin formula adds at each end half of the power and a series of corrections.
-    below, above = _corrections(low, a, n), [-c for c in _corrections(high, a, n)]
+    below, above = _bernoulli_terms(low, a, n), [-c for c in _bernoulli_terms(high, a, n)]
     below, above = [0.5 + below[0], *below[1:]], [0.5 + above[0], *above[1:]]
     below = [p + c for p, c in zip(below, integral, strict=True)]
     rest = _product(_power(low, a, n, xp), below)[n] + _product(_power(high, a, n, xp), above)[n]

@@ -38,7 +38,7 @@ def neighbouring_orders_slope(
 
 
 def counts_as_data(t: RawArray, xp: Namespace, *counts: Any) -> list[Any]:
-    """Return Python numbers as int64 data of the shape of t, and counts that have a dtype unchanged."""
+    """Return the whole-number operands ``counts`` as int64 data of t's shape; data stays as it is."""
     zero = xp.astype(xp.zeros_like(xp.real(t)), xp.int64)
     return [x if hasattr(x, "dtype") else zero + x for x in counts]
 

@@ -147,9 +147,7 @@ betaincc = special(
 
 
 def beta_quantile_rules(sign: int, complement: Callable[..., Any]) -> list[Any]:
-    """Return the derivative rules of betaincinv (sign 1) or betainccinv (sign -1) in a list.
-
-    There is one for each of the operands a, b and p.
+    """Return the derivative rules in a, b and p of betaincinv (sign 1) or betainccinv (sign -1).
 
     ``complement(a, b, p, xp)`` returns 1 - y for the result y, accurate where y is near 1.
     """

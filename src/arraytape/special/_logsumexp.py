@@ -98,11 +98,10 @@ def logsumexp(
 def _log_and_phase(
     a: Array, b: Array | None, axes: int | tuple[int, ...], with_phase: bool
 ) -> tuple[Array, Any]:
-    """Return log(sum(b * exp(a))) over axes, computed so that tapes differentiate it, and the phase.
+    """Return (logarithm, phase) of ``sum(b * exp(a))`` over axes; tapes can differentiate the logarithm.
 
-    The phase is that of the sum: its sign if it is real.
-    If ``with_phase`` is False, the sign or phase is None.  Else the logarithm is that of the absolute
-    value of the sum.  The summed axes stay, with length 1.
+    If ``with_phase`` is True, the logarithm is that of the sum's absolute value, and the phase is sum /
+    abs(sum): the sign of a real sum.  Else the phase is None.  The summed axes stay, with length 1.
     """
     fixed = None if b is None else stop_gradient(b)
     value, phase = _scipys_values(stop_gradient(a), fixed, axes, with_phase)
@@ -150,7 +149,7 @@ def _common_operands(
 def _scipys_values(
     a: Array, b: Array | None, axes: int | tuple[int, ...], with_phase: bool
 ) -> tuple[Array, Array | None]:
-    """Return (log(sum(b * exp(a))), sign or phase), computed in SciPy's steps, so that all bits agree.
+    """Return (logarithm, sign or phase) of ``sum(b * exp(a))`` by SciPy's steps, so that all bits agree.
 
     The sign or phase is None unless ``with_phase``; then the logarithm is that of the absolute value.
     Derivatives through these steps would be wrong, so the caller passes operands that no tape follows.

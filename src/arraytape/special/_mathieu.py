@@ -118,7 +118,7 @@ def oblate_radial(m: Real, c: Real, cv: Real, x: Real, s: RawArray, sp: RawArray
 def spheroidal(
     name: str, value: str, equation: Callable[..., Any], places: tuple[float, float]
 ) -> None:
-    """Register four ops: a spheroidal function s and its derivative sp, each without and with cv.
+    """Register four ops: a spheroidal function s and its derivative sp, each with and without cv.
 
     The operand cv is the characteristic value, which SciPy otherwise computes from m, n and c.
 
@@ -132,10 +132,7 @@ def spheroidal(
         return t * getattr(xp.special, f"{name}_sp")(m, n, c, x)
 
     def slope_of_sp(t: RawArray, m: Real, n: Real, c: Real, x: Real, xp: Namespace) -> Any:
-        """Return ``t`` times the derivative of sp, by the differential equation.
-
-        sp is the derivative of the spheroidal function s.
-        """
+        """Return ``t`` times the derivative of sp, the derivative of s, by the differential equation."""
         cv = getattr(xp.special, value)(m, n, c)
         s, sp = (getattr(xp.special, f"{name}_{part}")(m, n, c, x) for part in ("s", "sp"))
         return t * equation(m, c, cv, x, s, sp)

@@ -86,9 +86,8 @@ def noncentral_gamma_density(
 ) -> Any:
     """Return the derivative of order n in a and m in x of a Poisson mixture of gamma densities.
 
-    The mixture is the sum over s of the Poisson probability of s times the gamma density of shape a + s.
-
-    rate : the mean of the Poisson distribution.
+    The mixture is the sum over s of the Poisson probability of s, of mean ``rate``, times the gamma
+    density of shape a + s.
     """
     inside, (a, rate, x) = finite_operands(1.0, a, rate, x, xp=xp)
     terms, weights = gamma_window(a, rate, x, xp)

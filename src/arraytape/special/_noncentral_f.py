@@ -29,9 +29,8 @@ def beta_window(
 ) -> tuple[Any, Any]:
     """Return (indices s, Poisson weights) of the largest terms of a mixture's density at x.
 
-    The mixture is that of beta distributions of the shapes a + s and b, for s = 0, 1, 2, ...
-    These lie around the largest term, where term s + 1 divided by term s is 1.  That ratio is
-    rate x (a + b + s) / ((s + 1) (a + s)).
+    The mixture is that of beta distributions of the shapes a + s and b, for s = 0, 1, 2, ...  The ratio
+    of term s + 1 to term s, rate x (a + b + s) / ((s + 1) (a + s)), is 1 at the largest term.
     """
     shift = a - rate * x
     peak = 0.5 * (xp.sqrt(shift * shift + 4 * rate * x * (a + b)) - shift)
@@ -61,8 +60,6 @@ def noncentral_beta_density(
     """Return the derivative of orders i, j, m in a, b, x of a Poisson mixture of beta densities.
 
     The mixture is the sum over s of the Poisson probability of s times the beta density of a + s and b.
-
-    rate : the mean of the Poisson distribution.  complement : 1 - x without rounding errors.
     """
     inside, (a, b, rate, x, complement) = finite_operands(0.5, a, b, rate, x, complement, xp=xp)
     terms, weights = beta_window(a, b, rate, x, xp)
@@ -86,8 +83,6 @@ def noncentral_beta_step(
     F is the Poisson mixture of betainc: the sum over s of the probability of s times
     betainc(a + s, b, x).  So minus its derivative in the rate is the mixture of the differences
     betainc(a + s, b, x) - betainc(a + s + 1, b, x).
-
-    rate : the mean of the Poisson distribution.  complement : 1 - x without rounding errors.
     """
     inside, (a, b, rate, x, complement) = finite_operands(0.5, a, b, rate, x, complement, xp=xp)
     terms, weights = beta_window(a, b, rate, x, xp)
@@ -107,8 +102,6 @@ def noncentral_beta_by(
     """Return the derivative of order i in a and j in b of a Poisson mixture of betainc; i + j > 0.
 
     The mixture is the sum over s of the Poisson probability of s times betainc(a + s, b, x).
-
-    rate : the mean of the Poisson distribution.  complement : 1 - x without rounding errors.
     """
     inside, (a, b, rate, x, complement) = finite_operands(0.5, a, b, rate, x, complement, xp=xp)
     terms, weights = beta_window(a, b, rate, x, xp)

@@ -32,7 +32,7 @@ BISECTIONS = 40  # steps of the bisection that finds the first and the last edge
 
 
 def normal_part(k: int, z: RawArray, xp: Namespace) -> Any:
-    """Return the k-th derivative of ndtr (the normal cumulative function) at z over the density at z."""
+    """Return the k-th derivative of ndtr (the normal cdf) at z, divided by the normal density at z."""
     before, found = 0.0 * z, 1.0 + 0.0 * z
     for i in range(k - 1):  # the recurrence of Hermite polynomials, DLMF 18.9.1
         before, found = found, -(z * found + i * before)
@@ -42,13 +42,10 @@ def normal_part(k: int, z: RawArray, xp: Namespace) -> Any:
 def log_integrand(
     k: int, v: RawArray, a: RawArray, nc: RawArray, s: RawArray, xp: Namespace
 ) -> Any:
-    """Return the logarithm of the integrand of a mean over the gamma distribution, in v = log(x).
+    """Return the logarithm of the integrand, in v = log(x), of the mean of f(s sqrt(x) - nc).
 
-    The mean is that of f(s sqrt(x) - nc), where f is the k-th derivative of ndtr.  Factors that are
-    constants or polynomials are left out.  The logarithm's maximum and fall choose quadrature panels.
-
-    a : the shape of the gamma distribution.
-    k : the order of the derivative of ndtr in the integrand.
+    x has the gamma distribution of shape a, and f is the k-th derivative of ndtr.  Factors that are
+    constants or polynomials are left out.
     """
     z = s * xp.exp(0.5 * v) - nc
     normal = -0.5 * z * z if k else xp.special.log_ndtr(z)
@@ -56,12 +53,9 @@ def log_integrand(
 
 
 def nct_edges(k: int, a: RawArray, nc: RawArray, s: RawArray, xp: Namespace) -> list[Any]:
-    """Return the edges of the quadrature panels in v = log(x) for a mean over the gamma distribution.
+    """Return the edges of quadrature panels in v for the integral whose logarithm is ``log_integrand``.
 
-    The mean is that of f(s sqrt(x) - nc), where f is the k-th derivative of ndtr.  At the first and the
-    last edge the integrand has fallen by exp(-DEPTH) from its maximum.
-
-    k : the order of the derivative of ndtr in the integrand.
+    At the first and the last edge the integrand has fallen by exp(-DEPTH) from its maximum.
     """
     half = 1 + 0.5 * s * s
     peak = (0.5 * s * nc + xp.sqrt((0.5 * s * nc) ** 2 + 4 * a * half)) / (2 * half)
@@ -142,10 +136,9 @@ def root_of_half(df: Real) -> Any:
 
 
 def nct_integral(n: int, r: int, k: int, df: Real, nc: Real, x: Real, xp: Namespace) -> Any:
-    """Return the integral ``normal_gamma`` of which a derivative of nctdtr(df, nc, x) consists.
+    """Return the ``normal_gamma`` of orders n, r, k of which a derivative of nctdtr(df, nc, x) consists.
 
-    It is the n-th derivative in a of the mean of y ** (r / 2) f(s sqrt(y) - nc).  Here y has the gamma
-    distribution of shape a = df / 2, f is the k-th derivative of ndtr, and s is x / sqrt(df / 2).
+    Its gamma distribution has the shape df / 2, and its s is x / sqrt(df / 2).
     """
     return xp.special.normal_gamma(n, r, k, df / 2, nc, x / root_of_half(df))
 

@@ -189,9 +189,9 @@ def associated_slope(m: Real, v: Real, x: Real, xp: Namespace) -> Any:
 
 
 def lower_degrees(n: Real, xp: Namespace) -> list[tuple[int, Any, Any]]:
-    """Return tuples (k, mask of k < n, n - k) for k from the largest degree less 1 down to 0.
+    """Return tuples (k, mask of k < n, n - k) for the degrees k below the largest n, in falling order.
 
-    Derivatives in a parameter are sums over the polynomials of lower degrees k.  The last item is 1
+    A derivative in a parameter is a sum over the polynomials of lower degrees k.  The last item is 1
     where the mask is False, because callers divide by it.
     """
     found = []

@@ -35,7 +35,7 @@ BENDING = (3.0, 12.0, 28.0)
 def double_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Register a kernel (a function of raw data) that gets its operands as 1-d float64 blocks.
 
-    So the arrays of quadrature nodes, some for each element, stay small.
+    The blocks keep arrays small that have many quadrature nodes for each element.
     The result is cast to the dtype that the operands had.
     """
 
@@ -139,11 +139,11 @@ def exp_derivatives(derivatives: Sequence[Any], order: int) -> list[Any]:
 
 # --- the gamma function -------------------------------------------------------------------------------
 def gamma_constants(n: int, a: RawArray, xp: Namespace) -> list[Any]:
-    """Return the n + 1 constants c by which derivatives of the gamma density in a follow from moments.
+    """Return the n + 1 constants c in the derivatives of the gamma density with respect to its shape a.
 
-    With u = log(t) - digamma(a), the n-th derivative in a of the density at t is the density times the
-    sum of comb(n, p) c[n - p] u ** p over p.  The constants are the derivatives, of orders 0 to n and at
-    e = 0, of gamma(a) exp(digamma(a) e) / gamma(a + e) in e.
+    With u = log(t) - digamma(a), the n-th derivative at t is the density times the sum of
+    comb(n, p) c[n - p] u ** p over p.  So c[k] is the k-th derivative, at e = 0, of
+    gamma(a) exp(digamma(a) e) / gamma(a + e) in e.
     """
     return exp_derivatives([0.0 * a, *[-xp.special.polygamma(j, a) for j in range(1, n)]], n)
 
@@ -242,13 +242,13 @@ def gamma_edges(a: RawArray, x: RawArray, upper: RawArray, xp: Namespace) -> lis
 
 # --- the beta function --------------------------------------------------------------------------------
 def beta_constants(i: int, j: int, a: RawArray, b: RawArray, xp: Namespace) -> list[list[Any]]:
-    """Return the constants by which derivatives of the beta density in a and b follow from moments.
+    """Return the constants in the derivatives of the beta density with respect to a and b.
 
-    The moments are those of the centred logarithms, such as log(t) minus its mean.  ``result[p][q]`` is
-    the derivative, of order p in d and q in e and at d = e = 0, of beta(a, b) / beta(a + d, b + e).  The
-    linear terms of its logarithm are left out, because the centred logarithms contain them.  The rest is
-    exp(f(d + e) - g(d) - h(e)), where f, g and h are the Taylor series of loggamma at a + b, a and b
-    from the second order on.
+    They are the factors of powers of centred logarithms, such as log(t) minus its mean.  The constant
+    ``result[p][q]`` is the derivative, of order p in d and q in e and at d = e = 0, of
+    beta(a, b) / beta(a + d, b + e).  The linear terms of its logarithm are left out, because the centred
+    logarithms contain them.  The rest is exp(f(d + e) - g(d) - h(e)), where f, g and h are the Taylor
+    series of loggamma at a + b, a and b from the second order on.
 
     i, j : the highest orders p and q.
     """

@@ -96,7 +96,7 @@ def compute_in_double(
 ) -> Any:
     """Call a kernel in double precision and cast the result to the dtype of the operands.
 
-    SciPy does so for single precision, too, because recurrences lose digits.
+    Recurrences lose digits, so single precision would not suffice; SciPy does the same.
     """
     dtype = operands[0].dtype
     double = xp.complex128 if is_complex(operands[0]) else xp.float64

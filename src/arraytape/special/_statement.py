@@ -132,8 +132,8 @@ def call_ufunc(
 def samples_of(domains: Sequence[tuple[float, float, str]]) -> tuple[Sample, ...]:
     """Return four samples of operands of a special function for the generated tests.
 
-    The operands have equal shapes, or shapes that broadcast, or are 0-d, or are empty.  A domain is a
-    tuple (low, high, kind), with the kind "f" for floats and "i" for whole numbers.
+    Their operands have equal shapes, shapes that broadcast, the shape (), and no elements.  A domain is
+    a tuple (low, high, kind), with the kind "f" for floats and "i" for whole numbers.
     """
     count = len(domains)
 

@@ -64,7 +64,7 @@ def log1p_exp(x: RawArray, xp: Namespace) -> Any:
 
 
 def log_density(df: RawArray, log_odds: RawArray, xp: Namespace) -> Any:
-    """Return the logarithm of Student's density at x, given the logarithm of x ** 2 / df."""
+    """Return the logarithm of Student's density at the x whose ``log_odds`` are log(x ** 2 / df)."""
     tail = -0.5 * (df + 1) * log1p_exp(log_odds, xp)
     return tail - xp.special.betaln(0.5 * df, 0.5) - 0.5 * xp.log(df)
 

@@ -32,7 +32,7 @@ def betaincc(a: RawArray, b: RawArray, x: RawArray, *, xp: Namespace) -> Any:
 def stdtr(df: RawArray, x: RawArray, *, xp: Namespace) -> Any:
     """Return the cumulative function of Student's t distribution.  Source: DLMF 8.17.2.
 
-    Far out it is computed from the tail, which the difference from 1/2 would cancel.
+    For large x it is computed from the tail's probability, whose digits 1/2 plus the rest would lose.
     """
     square, half = x * x, 0.5 + 0.0 * df
     near = square < xp.minimum(df, 0.0 * df + 4.0)
@@ -144,11 +144,9 @@ def wrightomega(z: RawArray, *, xp: Namespace) -> Any:
 def bisect_for(
     function: Callable[[Any], Any], p: RawArray, rising: RawArray | bool, xp: Namespace
 ) -> Any:
-    """Return the v > 0 at which a monotone function is p, or NaN for p outside (0, 1).
+    """Return the v > 0 at which a monotone function is p, by bisection of log(v); NaN without 0 < p < 1.
 
-    The inverses of distribution functions are so computed on CuPy's data.  The logarithm of v is
-    bisected.  Where the function reaches p nowhere, the result is 0 or 1e100, as in SciPy.
-
+    Where the function reaches p nowhere, the result is 0 or 1e100, as in SciPy.
     rising : True where the function rises.  A function that is NaN below its domain has to fall, and one
     that is NaN above its domain has to rise.
     """
@@ -164,9 +162,9 @@ def bisect_for(
 def substitute_inverse(name: str, place: int, rising: bool, function: Callable[..., Any]) -> None:
     """Register the inverse of a distribution function in one of its parameters, for CuPy's data.
 
-    name : SciPy's name.  place : the position of the parameter; the inverse has the probability p there.
-    rising : True if the function rises with the parameter.  function : the function of the operands and
-    xp.
+    name : SciPy's name.  place : the position of the parameter, where the inverse takes the probability.
+    rising : True if the function rises with the parameter.
+    function : the distribution function, called with its operands and xp.
     """
 
     def inverse(*operands: RawArray, xp: Namespace) -> Any:

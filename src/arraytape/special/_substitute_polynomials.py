@@ -55,7 +55,7 @@ def substitute_polynomial(
 
 
 def half_of_rest(x: RawArray) -> Any:
-    """Return (1 - x) / 2, the argument of the hypergeometric function that a polynomial in x is."""
+    """Return (1 - x) / 2, where a hypergeometric function takes the value of a polynomial at x."""
     return 0.5 * (1.0 - x)
 
 

@@ -288,7 +288,7 @@ def substitute_by_order(highest: int) -> Callable[..., Callable[..., Any]]:
     """Return a decorator that registers a substitute: a kernel for a function that CuPy lacks.
 
     The decorated function gets its first parameter, the order, as a Python int.  The kernel raises
-    TypeError for complex data, and for an order that is no whole number or beyond +-``highest``.
+    TypeError for complex data, for fractional orders, and for orders greater than ``highest`` in size.
     """
 
     def register_substitute(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -357,10 +357,7 @@ def bessel_of_order_sign(n: int, found: RawArray) -> Any:
 
 
 def iv_recurrence_start(n: int) -> float:
-    """Return the x above which the recurrence of the Bessel function I, up to order n, is accurate.
-
-    It loses at most one digit there.
-    """
+    """Return the x above which the recurrence of Bessel's I to order n loses at most one digit."""
     return max(12.0, 0.5 * n * n)
 
 

@@ -34,7 +34,6 @@ COMPARISONS = ("eq", "ge", "gt", "le", "lt", "ne")
 class Boxed:
     """An array in a box that supports only the operations that arraytape requires of raw data.
 
-    So tests find code that would not work with data of a GPU or of another library.
     inner : an array of the wrapped namespace, which computes.
     boxes : the namespace that creates the boxes.
     """
@@ -49,10 +48,7 @@ class Boxed:
 
     @property
     def memory(self) -> np.ndarray[Any, Any]:
-        """Return the values as a NumPy array.
-
-        Only the storage, the class that creates and reads boxes, may use this property.
-        """
+        """Return the values as a NumPy array, which only the code of the storage may do."""
         inner: Any = self.inner
         found: np.ndarray[Any, Any] = getattr(inner, "_array", inner)
         return found
@@ -122,10 +118,7 @@ class Frozen(Boxed):
 
 
 def refuse_reads(name: str) -> Callable[..., Any]:
-    """Return a special method, such as ``__float__``, that raises TypeError and reads no value.
-
-    name : the name of the method.
-    """
+    """Return a special method, such as ``__float__``, that raises TypeError and reads no value."""
 
     def refuse_read(x: Boxed, *_: Any) -> Any:
         raise TypeError(f"__{name}__ reads values, which may lie on another machine")
@@ -174,9 +167,8 @@ for _name in BINARY:
 class Boxes:
     """An array API namespace that calls the functions of the namespace ``within`` on boxed data.
 
-    Boxed data supports only the operations that arraytape requires.
     kind : the type of the boxes.
-    root : the whole namespace, of which this may be a submodule such as linalg.
+    root : self, or for a submodule such as linalg the namespace that holds it.
     """
 
     def __init__(self, within: ModuleType, kind: type[Boxed], root: Boxes | None = None) -> None:
@@ -318,12 +310,7 @@ class FrozenNamespace(BoxedNamespace):
 
 # Pickles refer to this function by its module and name, so neither may change.
 def unpickled(name: str, memory: np.ndarray[Any, Any], device: str) -> Boxed:
-    """Return the Boxed that a pickle holds.
-
-    name : the name of the kind of boxes, such as "hostile".
-    memory : the values.
-    device : the name of the device.
-    """
+    """Rebuild a box from its pickled parts: the kind of boxes, such as "hostile", values and device."""
     from . import storages
 
     storage = getattr(storages, {"array_api_strict": "strict"}.get(name, name))()

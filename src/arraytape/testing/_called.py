@@ -129,7 +129,6 @@ class CallKeeper:
     def check_kept_calls(self, options: dict[str, Any]) -> None:
         """Raise AssertionError if a kept call has wrong gradients, or a function has no kept call.
 
-        A kept call is a call that the test made, with copies of its arguments.
         options : keyword arguments of ``testing.check_gradients``.
         """
         for call in self.kept:
@@ -171,7 +170,7 @@ def is_floating_leaf(x: Any) -> bool:
 
 
 def kinds_of_leaves(value: Any) -> str:
-    """Return the types, of arrays with dtypes, of the leaves of ``value``, as text for a message."""
+    """Return the types of the leaves of ``value``, and the dtypes of arrays, as text for a message."""
     kinds = [
         f"{type(x).__name__} of {x.dtype}" if hasattr(x, "dtype") else type(x).__name__
         for x in nest.leaves(value)
@@ -226,10 +225,7 @@ def check_call(call: KeptCall, options: dict[str, Any]) -> None:
 
 
 def check_quietly(f: Callable[..., Any], inputs: Any, options: dict[str, Any]) -> None:
-    """Call ``check_gradients`` without its warnings, unless it raises an error: then show them.
-
-    f, inputs, options : the arguments of ``check_gradients``.
-    """
+    """Call ``check_gradients`` and show its warnings only if it raises no error."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         check_gradients(f, inputs, **options)

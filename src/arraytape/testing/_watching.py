@@ -65,19 +65,13 @@ def watch_new_arrays() -> Iterator[None]:
 
 
 def replace_function(name: str, function: Callable[..., Any]) -> None:
-    """Set a function of the namespace, or of an extension such as ``fft``, by its dotted name.
-
-    name : the name, such as "fft.fftfreq".
-    """
+    """Set a function of the namespace by its dotted name, such as "asarray" or "fft.fftfreq"."""
     extension, _, own = name.rpartition(".")
     setattr(getattr(namespace(), extension) if extension else namespace(), own, function)
 
 
 def watch_results(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap ``make`` so that the tape of the calling thread or task watches floating-point results.
-
-    make : a function that creates arrays.
-    """
+    """Wrap ``make``, which creates arrays, so that the thread's or task's tape watches floating ones."""
 
     @functools.wraps(make)
     def make_watched(*args: Any, **keywords: Any) -> Any:

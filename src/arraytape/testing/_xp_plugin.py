@@ -29,7 +29,7 @@ INSTALL = "array-api-strict is not installed: pip install array-api-strict"
 def pytest_configure(config: pytest.Config) -> None:
     """Store the names of the array libraries ("backends") to test; raise UsageError for unknown names.
 
-    They come from the option ``--xp-backends`` or, without it, from the setting ``xp_backends``.
+    The option ``--xp-backends`` or else the setting ``xp_backends`` has the names.
     """
     given = config.getoption("xp_backends")
     where = "xp_backends" if given is None else "--xp-backends"
@@ -40,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def backends_named(given: Iterable[str], where: str) -> list[str]:
-    """Return the names of array libraries ("backends") in ``given``, each once, in the order of NAMES.
+    """Return the names of backends in ``given``, each once, in the order of NAMES.
 
     given : strings of names with commas or spaces between them, or "all".
     where : the option or setting that has the names, for messages.
@@ -119,10 +119,7 @@ def mark_selects(mark: pytest.Mark, name: str, others: set[str]) -> bool:
 
 
 def failure(message: str) -> BaseException:
-    """Return an exception that fails a test without a traceback.
-
-    A traceback would show only lines of arraytape.  The caller raises it.
-    """
+    """Return an exception that fails a test without a traceback, whose lines would be arraytape's."""
     return pytest.fail.Exception(message, pytrace=False)
 
 

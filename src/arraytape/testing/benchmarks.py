@@ -271,10 +271,9 @@ class TapeBenchmarks(ABC):
 
 
 def version_of(cls: type) -> str:
-    """Return a digest of the source of a subclass and its bases up to TapeBenchmarks.
+    """Return a digest of the source of ``cls`` and its bases up to TapeBenchmarks.
 
     asv compares only results that have equal versions.
-    cls : the subclass of TapeBenchmarks.
     """
     sources = [VERSION]
     for part in cls.__mro__:
@@ -305,7 +304,7 @@ def measure_of_class(function: FunctionType, cls: type) -> FunctionType:
 def time_ratio(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: float) -> float:
     """Return the CPU time of ``ours`` divided by that of ``theirs``.
 
-    Bursts (several calls in a row) of both alternate.  The time of a call is that in its quickest burst.
+    Bursts of several calls of one and the other alternate, and the quickest burst of each counts.
     seconds : the CPU time to spend on the measurement.
     """
     numbers = [calls_per_burst(ours), calls_per_burst(theirs)]

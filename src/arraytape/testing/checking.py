@@ -163,9 +163,11 @@ class InputElement(NamedTuple):
 
 
 class CheckedFunction:
-    """A function under test with its inputs, the point at which it is differentiated.
+    """A function f under test with its inputs, the point at which f is differentiated.
 
-    The derivatives are with respect to the floating-point leaves of the inputs.
+    The derivatives are with respect to the floating-point leaves of the inputs, to which ``arrays`` and
+    ``xs`` in methods belong.  ``along`` is a direction: an array for each of these leaves.  ``rtol`` is
+    the greatest relative difference that passes, and ``h`` the step of finite differences.
     given : these leaves as NumPy arrays.
     exact : the same arrays in double precision.
     places : the indices of these leaves among all leaves (arrays and other objects) of the inputs.
@@ -204,10 +206,7 @@ class CheckedFunction:
         self.is_scalar = [(y.shape, y.dtype.kind) for y in results] == [((), "f")]
 
     def scalar_loss(self, *arrays: Any) -> Array:
-        """Return the scalar that is differentiated: f's result, or the weighted sum of f's results.
-
-        arrays : the floating-point inputs.
-        """
+        """Return the scalar that is differentiated: f's result, or the weighted sum of f's results."""
         results = self.results(*arrays)
         return results[0] if self.is_scalar else total(results)
 
@@ -236,18 +235,12 @@ class CheckedFunction:
         return floats
 
     def loss_value(self, *xs: Any) -> float:
-        """Return the scalar that is differentiated as a float, without NumPy's warnings.
-
-        xs : the floating-point inputs, as NumPy arrays.
-        """
+        """Return the scalar that is differentiated as a float, without NumPy's warnings."""
         with Quiet():
             return float(self.scalar_loss(*map(as_tested_array, xs)))
 
     def flat_results(self, *xs: Any) -> Host:
-        """Call f with NumPy arrays; return all results flattened and joined.
-
-        xs : the floating-point inputs.
-        """
+        """Call f with NumPy arrays; return all results flattened and joined."""
         with Quiet():
             found = [np.asarray(y).reshape(-1) for y in self.results(*map(as_tested_array, xs))]
         return np.concatenate(found)
@@ -259,11 +252,7 @@ class CheckedFunction:
     ) -> None:  # fmt: skip
         """Compare first derivatives along a direction with differences; raise AssertionError if unequal.
 
-        found : the gradients by reverse mode.
-        along : the direction, an array for each floating-point input.
-        modes : "rev" and "fwd", or one of them.
-        rtol : the greatest relative difference.
-        h : the step of the differences.
+        found : the gradients by reverse mode.  modes : "rev" and "fwd", or one of them.
         """
         slope = differences(self.loss_value, self.exact, along, h)
         for mode in modes:
@@ -272,10 +261,7 @@ class CheckedFunction:
                 MismatchSearch(self, mode, rtol, h).raise_first(got, slope)
 
     def forward_slope(self, along: Sequence[Host]) -> float:
-        """Return the slope of the scalar loss along a direction, by forward mode.
-
-        along : the direction, an array for each floating-point input.
-        """
+        """Return the slope of the scalar loss along a direction, by forward mode."""
         (t,) = slopes(self.scalar_loss, self.given, along)
         return float(t)
 
@@ -285,10 +271,7 @@ class CheckedFunction:
     ) -> None:  # fmt: skip
         """Compare second derivatives with differences of slopes; raise AssertionError if unequal.
 
-        along, other : the two directions, each an array for each floating-point input.
-        modes : "rev" and "fwd", or one of them.
-        rtol : the greatest relative difference.
-        h : the step of the differences.
+        along, other : the two directions.  modes : "rev" and "fwd", or one of them.
         """
 
         def slope_along(*xs: Any) -> float:
@@ -306,13 +289,10 @@ class CheckedFunction:
         self, got: float, slope: float, at: Callable[..., float], along: Sequence[Host],
         rtol: float, h: float,
     ) -> bool:  # fmt: skip
-        """Return True if ``got``, a mode's slope along a direction, agrees with differences of ``at``.
+        """Return True if ``got``, a mode's slope along a direction, agrees with finite differences.
 
-        If it differs from ``slope``, other steps are tried.
-        slope : the slope by differences with the step h.
-        at : the function of the inputs whose slope ``slope`` is.
-        along : the direction.
-        rtol : the greatest relative difference.
+        slope : the slope of ``at`` by differences; if ``got`` differs from it, other steps are tried.
+        at : the function of the inputs that is differentiated.
         """
         if slopes_agree(got, slope, rtol):
             return True
@@ -322,10 +302,7 @@ class CheckedFunction:
         )
 
     def shifted_inputs(self, along: Sequence[Host], t: float) -> list[Any]:
-        """Return the inputs, moved by t times the direction ``along``.
-
-        Differences evaluate the function there.
-        """
+        """Return the inputs plus t times the direction ``along``, where differences evaluate f."""
         return [x + t * v for x, v in zip(self.exact, along, strict=True)]
 
     # --- names in messages ------------------------------------------------------------------------
@@ -558,10 +535,7 @@ class MismatchSearch:
         )
 
     def element_at(self, k: int) -> InputElement:
-        """Return the element number k of all inputs, flattened and joined.
-
-        A flat gradient has its derivative at index k.
-        """
+        """Return the input element whose derivative is number k of all gradients, flattened."""
         for i, x in enumerate(self.problem.exact):
             if k < x.size:
                 return InputElement(i, tuple(int(n) for n in np.unravel_index(k, x.shape)), False)
@@ -570,10 +544,7 @@ class MismatchSearch:
 
     # --- parts of messages ------------------------------------------------------------------------
     def reverse_gradients(self) -> tuple[list[str], list[Any]]:
-        """Return the tape's warnings, and the gradients of the scalar loss by reverse mode.
-
-        A warning may name the cause of a wrong gradient.
-        """
+        """Return the tape's warnings, which may name the cause of an error, and the tape's gradients."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             found = gradients(self.problem.scalar_loss, self.problem.given)
@@ -586,10 +557,7 @@ class MismatchSearch:
         return said + (f", ratio {value / slope + 0.0:.4g}" if usable else "")
 
     def count_differing(self, wrong: Sequence[Any], seen: int) -> str:
-        """Return a text with the number of wrong elements among the ``seen`` compared ones.
-
-        wrong : the elements that differ.
-        """
+        """Return a text with the number of wrong elements among the ``seen`` compared ones."""
         total = sum(x.size * (2 if x.dtype.kind == "c" else 1) for x in self.problem.exact)
         some = "" if seen == total else f" that were compared, of {total}"
         return f" ({len(wrong)} of {seen} elements{some} differ by more than {self.rtol:g})"
@@ -633,10 +601,7 @@ class MismatchSearch:
         return self.shape_hint(wrong)
 
     def shape_hint(self, wrong: Sequence[Any]) -> str:
-        """Return a hint if the gradient is the transpose of the right gradient, else "".
-
-        wrong : the elements that differ, each with both slopes.
-        """
+        """Return a hint if the gradient is the transpose of the right gradient, else ""."""
         leaf = wrong[0][0].leaf
         x = self.problem.exact[leaf]
         table = {(p.element, p.imaginary): (a, b) for p, a, b, _ in wrong if p.leaf == leaf}
@@ -650,7 +615,7 @@ class MismatchSearch:
     def kink_hint(self, place: InputElement, j: int | None = None) -> str:
         """Return a sentence if f has a kink or a jump at an input element, else "".
 
-        j : the index of the result element to examine.  With None, ``scalar_loss`` is examined.
+        j : the index of the result element to examine, or None for ``scalar_loss``.
         """
         problem, along = self.problem, self.unit_direction(place)
 
@@ -683,10 +648,9 @@ class MismatchSearch:
 def best_slope(at: Callable[[float], Any], h: float, inputs: Sequence[Any]) -> tuple[Any, float]:
     """Return the derivative of ``at``, a function of one number, at 0, and an estimate of its error.
 
-    The derivative is computed by central differences.  Of several steps, the step with the least error
-    is chosen.  The estimate is the difference between the slopes for a step and for half the step, plus
-    the rounding error.  The estimate is large for a step across a kink or beyond the domain of ``at``,
-    so such steps are not chosen.
+    Central differences are computed for several steps, and the step with the least error is chosen.  The
+    error is the difference between the slopes for a step and for half the step, plus the rounding error.
+    So no step is chosen that crosses a kink or leaves the domain of ``at``.
     h : the first step to try.
     inputs : the inputs of the function under test, whose size determines the rounding error.
     """

@@ -438,10 +438,7 @@ def check_vjp(
 
 
 def output_of_call(f: Callable[..., Any], i: int, inputs: Sequence[Any]) -> Any:
-    """Call f, and return its floating-point output number i as a NumPy array.
-
-    inputs : the arguments of f.
-    """
+    """Call f with these inputs, and return its floating-point output number i as a NumPy array."""
     return np.asarray(floating_outputs(f(*[as_tested_array(x) for x in inputs]))[i])
 
 

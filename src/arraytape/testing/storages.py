@@ -106,10 +106,7 @@ def memory_of(data: RawArray) -> np.ndarray[Any, Any]:
 
 
 class FrozenStorage(BoxedStorage):
-    """A storage (kind of data) of arrays that cannot be written to, as JAX's.
-
-    Boxes around the arrays refuse writes and reads.
-    """
+    """A storage (kind of data) of boxed arrays that cannot be written to, as JAX's cannot."""
 
     base, namespace = Frozen, FrozenNamespace
     copy = Storage.copy  # returns the data itself, since no write can change the data

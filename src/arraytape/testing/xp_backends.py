@@ -114,10 +114,7 @@ def on(name: str) -> AbstractContextManager[Any]:
 
 @contextmanager
 def backend_block(name: str) -> Iterator[Any]:
-    """Yield the namespace of a backend, with the tape or default device that it needs.
-
-    name : the name of the backend, such as "taped".
-    """
+    """Yield the namespace of the backend ``name``, with the tape or default device that it needs."""
     if name == "numpy":
         from array_api_compat import array_namespace  # the wrapper of NumPy that SciPy's tests use
 

@@ -67,7 +67,7 @@ class Frame(NamedTuple):
 
     @classmethod
     def around(cls, ticks: Sequence[str], names: Sequence[str]) -> Frame:
-        """Return the frame for these labels; a slanted label ends at its commit."""
+        """Return the frame with room for the axis's texts and the slanted names of commits."""
         longest = LETTER * max(map(len, names))
         left = max(LETTER * max(map(len, ticks)) + 12, longest * math.cos(SLANT) - 12)
         bottom = TOP + PLOT
@@ -135,15 +135,15 @@ def axis(values: Sequence[float]) -> tuple[Callable[[float], float], list[float]
             return TOP + PLOT - PLOT * (math.log10(value) - first) / decades
 
         return log_height, [10.0**power for power in range(first, last + 1)]
-    step = nice((high or 1.0) / 4)
+    step = round_tick_step((high or 1.0) / 4)
     count = max(1, math.ceil((high or 1.0) / step - 1e-9))
     return (lambda value: TOP + PLOT - PLOT * value / (step * count)), [
         step * i for i in range(count + 1)
     ]
 
 
-def nice(step: float) -> float:
-    """Round up to 1, 2, 2.5 or 5 times a power of ten."""
+def round_tick_step(step: float) -> float:
+    """Round the distance between two ticks of an axis up to 1, 2, 2.5 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(step))
     return next(
         factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= step - 1e-12 * power

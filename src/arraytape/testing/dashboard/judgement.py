@@ -115,8 +115,8 @@ def tiles_of(changes: Sequence[Change], base: int) -> Iterator[Tile]:
 def combined_value(series: Sequence[Series], at: int, *, most: bool) -> float | None:
     """Return the greatest value of several series at the commit ``at``, or their geometric mean.
 
-    Some series may have no value at the commit.  Then the mean at the newest commit is scaled by the
-    change of the series that have values at both.  Return None if no series has values at both commits.
+    If some series have no value at ``at``, the mean at the newest commit is scaled by the change of the
+    others since then.  Return None if no series has values at both commits.
     most : True for the greatest value, False for the mean.
     """
     pairs = [(one.values[at], one.values[-1]) for one in series]
