@@ -22,6 +22,10 @@ from .._util.array_types import Namespace, RawArray
 
 Sizes = tuple[int, ...]
 
+# The least share of all multiplications that is worth smaller products, and the least number.
+LEAST_SHARE, LEAST_NUMBER = 0.1, 1 << 21
+LEAST_DATA = 1 << 15  # the least number of elements whose copies are worth more calls
+
 
 # The strides, rates (dilations) and margins (the padding in front of the data): a number for each axis.
 Geometry = tuple[Sizes, Sizes, Sizes]
@@ -48,6 +52,10 @@ def result_part(
     counts : the number of windows along each axis.  geometry : the strides, dilations and margins.
     """
     sizes, (width, filters) = kernel.shape[:-2], kernel.shape[-2:]
+    if windows := windows_inside(data, filters, tuple(sizes), counts, geometry, xp):
+        return windows.correlation(kernel, counts)
+    if few_products(data, filters, tuple(sizes), geometry):
+        return result_of_few_filters(data, kernel, counts, geometry, xp)
     if not math.prod(sizes):  # products of matrices without columns are zeros
         sizes, width, data = (1,) * len(sizes), 0, data[..., :0]
     lines, width = math.prod(sizes[:-1]), sizes[-1] * width
@@ -73,6 +81,10 @@ def kernel_part(
     """
     counts = tuple(result.shape[-1 - len(sizes) : -1])
     width, filters = sizes[-1] * data.shape[-1], result.shape[-1]
+    if windows := windows_inside(data, filters, sizes, counts, geometry, xp):
+        return windows.kernel_cotangent(result)
+    if few_products(data, filters, sizes, geometry):
+        return kernel_of_few_filters(data, result, sizes, geometry, xp)
     stacks, places = math.prod(result.shape[: -1 - len(sizes)]), math.prod(counts)
     # If the windows have a single line, one product for all batches needs no copy.  For several lines, a
     # product for each batch needs none, and its results are smaller than the copies if filters are few.
@@ -110,6 +122,203 @@ def window_lines(
     for position in itertools.product(*map(range, sizes[:-1])):
         rows = itertools.starmap(elements_at, enumerate(position))
         yield joined[(..., *rows, slice(None), slice(None))]
+
+
+def few_products(data: RawArray, filters: int, sizes: Sizes, geometry: Geometry) -> bool:
+    """Return True if an element of the data has far fewer products than a line of its windows elements.
+
+    Then products with all elements of the kernel are formed first, and shifted to their windows, in
+    place of copies of the data.
+    """
+    elements = math.prod(sizes)
+    few = 2 * elements * filters <= sizes[-1] * data.shape[-1]
+    return few and elements > 1 and set(geometry[0]) == {1} and math.prod(data.shape) >= LEAST_DATA
+
+
+def result_of_few_filters(
+    data: RawArray, kernel: RawArray, counts: Sizes, geometry: Geometry, xp: Namespace
+) -> Any:
+    """Return a correlation with strides of 1 as the sum of shifted products of data and kernel."""
+    sizes, (channels, filters) = kernel.shape[:-2], kernel.shape[-2:]
+    first, (_, rates, margins) = len(data.shape) - 1 - len(sizes), geometry
+    weights = xp.reshape(kernel, (math.prod(sizes), channels, filters))
+    rows = xp.reshape(data, (math.prod(data.shape[:-1]), channels))
+    weights = xp.reshape(
+        xp.permute_dims(weights, (1, 0, 2)), (channels, math.prod(sizes) * filters)
+    )
+    products = xp.reshape(rows @ weights, (*data.shape[:-1], math.prod(sizes) * filters))
+    for axis, (size, count) in enumerate(zip(sizes, counts, strict=True)):
+        length = count + (size - 1) * rates[axis]
+        products = framed(products, first + axis, margins[axis], length, xp)
+    total = None
+    for i, position in enumerate(np.ndindex(*sizes)):
+        places = [
+            slice(k * rate, k * rate + n)
+            for k, rate, n in zip(position, rates, counts, strict=True)
+        ]
+        part = products[(..., *places, slice(i * filters, (i + 1) * filters))]
+        total = part if total is None else total + part
+    return total
+
+
+def kernel_of_few_filters(
+    data: RawArray, result: RawArray, sizes: Sizes, geometry: Geometry, xp: Namespace
+) -> Any:
+    """Return the cotangent of the kernel of a correlation with strides of 1, which shifts the result's.
+
+    Its shifted copies are smaller than those of the data if the filters are few.
+    """
+    axes, (_, rates, margins) = len(sizes), geometry
+    first, channels, filters = len(data.shape) - 1 - axes, data.shape[-1], result.shape[-1]
+    parts = [result]
+    for axis, size in enumerate(sizes):
+        parts = [
+            framed(part, first + axis, k * rates[axis] - margins[axis], data.shape[first + axis], xp)
+            for part in parts for k in range(size)
+        ]  # fmt: skip
+    count, width = math.prod(data.shape[:-1]), math.prod(sizes) * filters
+    shifted = xp.reshape(xp.concat(parts, axis=-1), (count, width))
+    product = xp.matrix_transpose(xp.reshape(data, (count, channels))) @ shifted
+    split = xp.reshape(product, (channels, *sizes, filters))
+    return contiguous(xp.permute_dims(split, (*range(1, axes + 1), 0, axes + 1)), xp)
+
+
+def windows_inside(
+    data: RawArray, filters: int, sizes: Sizes, counts: Sizes, geometry: Geometry, xp: Namespace
+) -> WindowsInside | None:
+    """Return the windows without their elements beyond the data, or None if zeros for these are faster.
+
+    Of the elements of 5 x 5 windows of a 7 x 7 image 31% lie beyond it.  A CPU is faster without their
+    products, a GPU with fewer and larger ones.
+
+    filters : the number of the result's channels.  sizes : the kernel's lengths.  counts : the number
+    of windows along each axis.
+    """
+    axes = len(sizes)
+    batch, lengths = tuple(data.shape[: -1 - axes]), tuple(data.shape[-1 - axes : -1])
+    inside = tuple(map(windows_of_elements, lengths, sizes, counts, *geometry))
+    everything = math.prod((*sizes, *counts))
+    beyond = everything - math.prod(sum(map(len, of_axis)) for of_axis in inside)
+    if (
+        not beyond
+        or beyond < LEAST_SHARE * everything
+        or beyond * math.prod((*batch, data.shape[-1], filters)) < LEAST_NUMBER
+        or getattr(data, "device", None) != "cpu"
+        or not all(elements for _, elements in runs_of_windows(inside[-1], counts[-1]))
+    ):
+        return None
+    return WindowsInside(lines_first(data, len(batch), xp), len(batch), inside, geometry, xp)
+
+
+@functools.cache
+def windows_of_elements(
+    length: int, size: int, count: int, stride: int, rate: int, margin: int
+) -> tuple[range, ...]:
+    """Return, for each element of a window along an axis, the windows in which it lies in the data.
+
+    length, size : the numbers of elements of the data and of a window.  count : that of windows.
+    """
+    found = []
+    for k in range(size):
+        first = k * rate - margin  # the index of the data's element in window 0
+        start, stop = max(-(first // stride), 0), min((length - 1 - first) // stride + 1, count)
+        found.append(range(start, max(start, stop)))
+    return tuple(found)
+
+
+def runs_of_windows(inside: tuple[range, ...], count: int) -> Iterator[tuple[range, range]]:
+    """Yield the runs of windows along an axis with the same elements in the data, and these elements.
+
+    inside : for each element of a window, the windows in which it lies in the data.
+    count : the number of windows.
+    """
+    ends = sorted({0, count, *(end for run in inside if run for end in (run.start, run.stop))})
+    for start, stop in itertools.pairwise(ends):
+        elements = [k for k, run in enumerate(inside) if start in run]
+        yield range(start, stop), range(elements[0], elements[-1] + 1) if elements else range(0)
+
+
+def lines_first(x: RawArray, batch: int, xp: Namespace) -> Any:
+    """Move the first ``batch`` axes of x behind all others but the last two."""
+    first, last = range(batch), range(len(x.shape) - 2, len(x.shape))
+    return xp.permute_dims(x, (*range(batch, len(x.shape) - 2), *first, *last))
+
+
+class WindowsInside(NamedTuple):
+    """The windows of a correlation without their elements beyond the data.
+
+    Lines of windows at the same position have their data in the same columns, and are multiplied
+    together, in one product for all batches.
+
+    data : the data, of shape (*lines, *batch, columns, channels).  batch : the number of batch axes.
+    inside : for each axis and element of a window, the windows in which it lies in the data.
+    """
+
+    data: RawArray
+    batch: int
+    inside: tuple[tuple[range, ...], ...]
+    geometry: Geometry
+    xp: Namespace
+
+    def slice_of(self, axis: int, element: int, windows: range) -> slice:
+        """Return the slice along an axis of the data that has this element of the ``windows``."""
+        stride, rate, margin = (of_axis[axis] for of_axis in self.geometry)
+        start = windows.start * stride + element * rate - margin
+        return slice(start, start + len(windows) * stride, stride) if windows else slice(0, 0)
+
+    def lines(self) -> Iterator[tuple[Sizes, list[range], tuple[slice, ...]]]:
+        """Yield each position of a line in the windows, these windows, and the key of their data."""
+        inside = self.inside[:-1]
+        for position in itertools.product(*(range(len(of_axis)) for of_axis in inside)):
+            rows = [of_axis[k] for of_axis, k in zip(inside, position, strict=True)]
+            yield position, rows, tuple(map(self.slice_of, range(len(rows)), position, rows))
+
+    def correlation(self, kernel: RawArray, counts: Sizes) -> Any:
+        """Return the correlation with ``kernel``.  counts : the number of windows along each axis."""
+        xp, (channels, filters) = self.xp, kernel.shape[-2:]
+        results = []
+        for windows, elements in runs_of_windows(self.inside[-1], counts[-1]):
+            parts = [self.data[..., self.slice_of(-1, k, windows), :] for k in elements]
+            joined, width, products = xp.concat(parts, axis=-1), len(parts) * channels, []
+            for position, rows, key in self.lines():
+                x = joined[key]
+                # Rows that are neighbours form one matrix, others a stack: neither is a copy.
+                stack = x.shape[:1] if rows and self.geometry[0][0] > 1 else ()
+                x = xp.reshape(x, (*stack, math.prod(x.shape[len(stack) : -1]), width))
+                weights = kernel[(*position, slice(elements.start, elements.stop), ...)]
+                product = x @ xp.reshape(weights, (width, filters))
+                shape = (*map(len, rows), *self.data.shape[len(rows) : -2], len(windows), filters)
+                product = xp.reshape(product, shape)
+                for axis, row in enumerate(rows):
+                    product = framed(product, axis, row.start, counts[axis], xp)
+                products.append(product)
+            results.append(functools.reduce(operator.add, products))
+        y = lines_first(xp.concat(results, axis=-2), len(counts) - 1, xp)
+        return contiguous(y, xp)
+
+    def kernel_cotangent(self, result: RawArray) -> Any:
+        """Return the cotangent of the kernel for the cotangent ``result`` of the correlation."""
+        xp, channels, filters = self.xp, self.data.shape[-1], result.shape[-1]
+        result, columns = lines_first(result, self.batch, xp), []
+        for k, windows in enumerate(self.inside[-1]):
+            x = self.data[..., self.slice_of(-1, k, windows), :]
+            g = result[..., windows.start : windows.stop, :]
+            products = []
+            for _, rows, key in self.lines():
+                those = g[(*(slice(row.start, row.stop) for row in rows), ...)]
+                rows_of_g = (math.prod(those.shape[:-1]), filters)
+                products.append(
+                    xp.matrix_transpose(xp.reshape(x[key], (rows_of_g[0], channels)))
+                    @ xp.reshape(those, rows_of_g)
+                )
+            columns.append(xp.stack(products))
+        sizes = tuple(map(len, self.inside))
+        return xp.reshape(xp.stack(columns, axis=1), (*sizes, channels, filters))
+
+
+def contiguous(x: RawArray, xp: Namespace) -> Any:
+    """Return a copy of permuted data in C order, the order of a product of matrices."""
+    return xp.reshape(xp.reshape(x, (-1,)), x.shape)
 
 
 def framed(x: RawArray, axis: int, before: int, length: int, xp: Namespace) -> Any:
