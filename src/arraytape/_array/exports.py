@@ -125,8 +125,8 @@ def is_unwritten(root: Array, data: RawArray) -> bool:
 def released(root: Array) -> None:
     """Clear the state bit EXPORTED of an Array, because the last ndarray on its memory was freed.
 
-    While ndarrays lived, records of tapes kept a copy of the data, since NumPy code could write to it.
-    If nobody has done so, the Array takes over this copy, and its own memory is freed.
+    While such ndarrays lived, NumPy code could write to the memory, so tapes recorded a copy of the
+    data.  If the copy still equals the data, the Array uses it from now on, and frees its own memory.
     """
     kept = root._exports.kept_copy(root._data)
     if kept is not None:

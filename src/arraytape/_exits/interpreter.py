@@ -253,7 +253,7 @@ class Interpreter(abc.ABC):
     def elements_in(self, value: Value, keys: bool = True) -> Value:
         """Return the objects that iteration over one of the objects in ``value`` may yield.
 
-        keys : True if the keys of dicts count as elements; False for ``x[k]``, which yields no keys.
+        keys : True if iteration over a dict yields its keys; False for ``x[k]``, which yields values.
         """
         found: set[Thing] = set()
         for thing in value:

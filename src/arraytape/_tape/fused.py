@@ -19,11 +19,10 @@ if TYPE_CHECKING:
 
 
 class Sum(NamedTuple):
-    """The description of one result of a kernel: the sum of all contributions to one input.
+    """The sum of all contributions to the cotangent of one operand, which a fused kernel computes.
 
-    value_id : the id of the input.
-    pulls : the rules to call, as indices in the op's list of rules (``Plan.pulls``).
-    held : the input's cotangent so far, to be added; None if there is none.
+    value_id : the operand's value id.  held : its cotangent so far, which is added, or None.
+    pulls : the rules that give the contributions, as indices in ``Plan.pulls``.
     """
 
     value_id: int

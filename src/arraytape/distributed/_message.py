@@ -184,10 +184,11 @@ def is_held(block: Any) -> bool:
 def pickle_call(
     name: str, f: Callable[..., Any], parts: ParameterLeaves
 ) -> tuple[bytes, dict[str, bytes]]:
-    """Pickle a function and its parameters without the leaves.
+    """Pickle a function and its parameters, but for their Arrays and Variables, which are sent apart.
 
-    Return the pickle, and a dict from the files of the pickled code to their compressed text.
-    name : the user's function, for messages.
+    Return the pickle, and a dict from the names of the source files of pickled functions to their
+    compressed text, from which workers show lines in tracebacks.
+    name : the name of f in messages.  parts : the parameters and their Arrays and Variables.
     """
     cloudpickle = import_installed("cloudpickle", "Dask and its cloudpickle")
     places, files = parts.places, set[str]()

@@ -483,11 +483,11 @@ def unite_rows(parts: Sequence[Any]) -> Any:
 
 
 def unite_rows_at(rows: csr_array, to: np.ndarray[Any, Any], size: int) -> Any:
-    """Return the index sets of y after ``y[to[j]] += x[j]`` for all j, as CSR with ``size`` rows.
+    """Return the rows of y after ``y[to[j]] += x[j]`` for all j, where y has ``size`` zeros before.
 
-    Row i, the inputs on which element i of y may depend, unites all ``rows[j]`` with ``to[j] == i``.
-
-    rows : the index sets of x.
+    Row i of an array holds the inputs on which its element i may depend.  Element i of y depends on
+    those of all x[j] that are added to it.
+    rows : the rows of x, in a sparse matrix.
     """
     from scipy import sparse
 

@@ -358,7 +358,7 @@ def svd_vjp(
     xp: Namespace,
     limits: Any = False,
 ) -> Any:
-    """Return the cotangent of x, U @ (diag(gS) + H) @ Vh for gradients gU, gS and gVh.  H is made
+    """Return the cotangent of x, U @ (diag(gS) + H) @ Vh for cotangents gU, gS and gVh.  H is made
     of the skew parts of P = U^H @ gU and Q = Vh @ gVh^H, divided by S_j - S_i and S_j + S_i.
     If x is not square, another term describes changes of the space that the vectors span.
     Source: Townsend 2016, "Differentiating the singular value decomposition"; the phases: Wan &

@@ -42,10 +42,9 @@ class Value(NamedTuple):
 class Effect:
     """One call of a callback in a recorded function, which each replay repeats with its own values.
 
-    of : a function that returns the user's function, or None if that is a method of a freed object:
-        methods are referenced weakly.
-    leaves : the Arrays and other values in args and keywords, with a ``Value`` in place of each Array.
-    arguments : (args, keywords) with None for each leaf.
+    of : returns the user's function; None for a method of an object that is freed (a weak reference).
+    leaves : the Arrays and other values in args and keywords; a ``Value`` stands for an Array.
+    arguments : the nesting (args, keywords), from which the leaves were taken.
     """
 
     def __init__(

@@ -53,7 +53,10 @@ def mathieu(name: str, value: str, *, modified: bool) -> None:
         return 2 * q * xp.cos(2 * DEGREE * x) - a
 
     def rule_of_y(t: RawArray, m: Real, q: Real, x: Real, xp: Namespace) -> Any:
-        """Return ``t`` times the derivative of y: ``yp``, times pi / 180 where x is in degrees."""
+        """Return the tangent of the function's value y(x) for the tangent t of x.
+
+        The derivative is SciPy's second result yp, times pi / 180 where x is in degrees.
+        """
         return t * scale * getattr(xp.special, f"{name}_yp")(m, q, x)
 
     def rule_of_yp(t: RawArray, m: Real, q: Real, x: Real, xp: Namespace) -> Any:

@@ -199,9 +199,9 @@ class DeviceProgram:
         )
 
     def launch(self, given: Sequence[Any], stream: Any) -> list[Any]:
-        """Launch the graph on ``given``, or make its calls; return copies of the results.
+        """Run the program on ``given``: launch its CUDA graph, or call by call if there is none.
 
-        The next launch overwrites the memory of the results.
+        Return copies of the results, whose memory the next launch overwrites.
         given : the data of the device's inputs.
         """
         last, self.last = self.last, (get_ident(), stream)

@@ -523,7 +523,7 @@ class State:
             self.add(f"{name}[{i}]", f"{path}[{place}]", part, depth)
 
     def parts_of_mapping(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Make replays compare the keys of a mapping in their order, and its values."""
+        """Note the keys of a mapping, in their order, and its values: a replay needs the same ones."""
         self.parts_of_dict(name, path, value, depth, "[{}]")
 
     def parts_of_builtin(self, name: str, path: str, value: Any, depth: int) -> None:

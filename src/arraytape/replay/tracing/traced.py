@@ -157,8 +157,8 @@ def untraced(x: Any) -> Any:
 def traced_value(x: Any) -> Any:
     """Return the value of traced data (a stand-in that records calls), or plain data itself.
 
-    The caller computes with it unrecorded.  If the data belongs to an open trace of another thread, that
-    trace misses the computation.  So its call is not replayed.
+    No trace records what the caller computes with the value.  So if the data belongs to an open trace
+    of another thread, that trace is spoiled: the function that it traces is not replayed.
     """
     if not isinstance(x, Traced):
         return x
