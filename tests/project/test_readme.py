@@ -21,9 +21,10 @@ OTHERS = {
 }
 LEAST = {  # how many blocks a page has at least, where that is not 3
     "index": 8,
-    "tutorials/from_gradient_tape": 20,
+    "tutorials/from_gradient_tape": 11,
     "tutorials/from_torch_jax_autograd": 10,
     "tutorials/training": 6,
+    "howto/tapes": 10,
     "howto/third_party": 10,
     "howto/errors": 60,
     "howto/functional": 8,

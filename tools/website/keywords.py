@@ -10,6 +10,7 @@ KEYWORDS = {
     "howto/routes": "route, routes",
     "howto/devices": "cupy, gpu, cuda, device",
     "howto/pandas": "pandas, polars, dataframe, series, table",
+    "howto/tapes": "tape, tapes, watch, variable, persistent, pytree, nesting",
     "howto/none": "none, disconnected",
     "howto/nan": "nan, inf, infinite",
     "howto/slow": "slow, profile, profiler",
