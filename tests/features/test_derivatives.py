@@ -65,9 +65,7 @@ def test_products(x, near):
     near(product, 2.0 * 4.0 * np.asarray([1.0, 0.0, 9.0 * 2.0]))
 
 
-@feature(
-    31, "a linearization, whose tangents do not run the function again", "`xp.linearize(f, x)`"
-)
+@feature(31, "a linearization: its tangents do not run the function again", "`xp.linearize(f, x)`")
 def test_linearize(x, near):
     runs = []
 
@@ -157,7 +155,7 @@ def test_zeros_on_request(x, near):
     near(tape.gradient(y, other, unconnected_gradients="zero"), [0.0, 0.0])
 
 
-@feature(38, "None beside arrays in a nesting", "`tape.gradient(y, {'w': w, 'bias': None})`")
+@feature(38, "None next to arrays in a nesting", "`tape.gradient(y, {'w': w, 'bias': None})`")
 def test_none_in_a_nesting_has_none(x, near):
     layer = {"x": x, "bias": None}
     with xp.GradientTape() as tape:
@@ -171,7 +169,7 @@ def test_none_in_a_nesting_has_none(x, near):
         assert found["bias"] is None
 
 
-@feature(39, "connected with gradient zero is told apart from not connected", "zeros and None")
+@feature(39, "a gradient of zero differs from a missing connection", "zeros and None")
 def test_zero_and_none_are_told_apart(x, near):
     other = xp.asarray(1.0)
     with xp.GradientTape() as tape:
@@ -213,7 +211,9 @@ def test_a_rule_for_variables(near):
 
 
 @feature(
-    42, "a JVP of the user's", '`xp.define_op(..., "elementwise", jvp)`: both modes of one line'
+    42,
+    "a JVP that the user writes",
+    '`xp.define_op(..., "elementwise", jvp)`: both modes of one line',
 )
 def test_one_line_is_both_modes(x, near):
     softsign = xp.define_op(

@@ -67,7 +67,7 @@ def test_a_hook_replaces_a_gradient(x, near):
     53,
     "time and memory by op, forward and backward",
     "`GradientTape(profile=True)`, `tape.summary()`, `tape.memory()`",
-    partly="times both ways, and what is kept; no peak by op on the way back",
+    partly="times in both passes, and kept bytes; no peak for each op of the backward pass",
 )
 def test_a_profile_by_op(x):
     tape, y = recorded(lambda x: xp.sum(xp.exp(x)), x, profile=True)
@@ -77,14 +77,16 @@ def test_a_profile_by_op(x):
     assert "backward" in said
 
 
-@feature(54, "integers and booleans that are watched, or are targets, are told", "a TapeWarning")
+@feature(54, "a warning for integers and booleans that are watched or are targets", "a TapeWarning")
 def test_integers_are_told():
     n = xp.asarray([1, 2])
     with xp.GradientTape() as tape, pytest.warns(xp.TapeWarning, match="int64"):
         tape.watch(n)
 
 
-@feature(55, "a value that leaves is told", "a TapeWarning with the line; `xp.set_exits`")
+@feature(
+    55, "a warning for a value that leaves the tape", "a TapeWarning with the line; `xp.set_exits`"
+)
 def test_a_value_that_leaves_is_told(x):
     tape, y = recorded(lambda x: xp.sum(xp.asarray(np.asarray(x) * 2.0)), x)
     with pytest.warns(xp.TapeWarning, match="test_diagnostics"):
@@ -96,7 +98,7 @@ def kept(f, x):
     return sum(row.kept for row in recorded(f, x)[0].memory().rows)
 
 
-@feature(56, "a record keeps what its rule asks for", "the rule's parameters")
+@feature(56, "a record keeps only what its rule needs", "the rule's parameters")
 def test_a_rule_says_what_is_kept():
     x = xp.ones(1000)
     assert kept(lambda x: x + x, x) == 0
@@ -130,7 +132,9 @@ def test_a_policy_keeps_what_it_names():
 
 
 @feature(
-    59, "what is kept goes to disk, or through functions of the user's", "`diagnose.saved_data`"
+    59,
+    "kept data on disk, or passed through functions that the user writes",
+    "`diagnose.saved_data`",
 )
 def test_what_is_kept_goes_to_disk(tmp_path, near):
     x = xp.linspace(0.1, 1.0, 1000)
@@ -140,7 +144,7 @@ def test_what_is_kept_goes_to_disk(tmp_path, near):
     near(tape.gradient(y, x), xp.grad(lambda x: xp.sum(chain(x)))(x))
 
 
-@feature(60, "memory is let go as the pass goes back", "a one-shot tape")
+@feature(60, "memory is freed during the backward pass", "a one-shot tape")
 def test_the_pass_lets_go():
     def f(x):
         for _ in range(8):

@@ -63,7 +63,7 @@ def test_watched_variables_come_as_they_were_made():
 
 
 @pytest.mark.filterwarnings("ignore:gradient is None")
-@feature(6, "recording stops on one tape only", "`with tape.stop_recording()`")
+@feature(6, "recording stops on one tape", "`with tape.stop_recording()`")
 def test_one_tape_stops_and_another_goes_on(x, near):
     with xp.GradientTape() as outer, xp.GradientTape() as inner:
         outer.watch(x)
@@ -74,7 +74,7 @@ def test_one_tape_stops_and_another_goes_on(x, near):
     assert inner.gradient(y, x) is None
 
 
-@feature(7, "forget what was recorded", "`tape.reset()`")
+@feature(7, "delete the records", "`tape.reset()`")
 def test_a_reset_tape_starts_again(x, near):
     with xp.GradientTape() as tape:
         tape.watch(x)
@@ -85,7 +85,7 @@ def test_a_reset_tape_starts_again(x, near):
     near(tape.gradient(y, x), [3.0, 3.0, 3.0])
 
 
-@feature(8, "a one-shot tape lets go of its records", "`GradientTape()`")
+@feature(8, "a one-shot tape frees its records", "`GradientTape()`")
 def test_a_second_gradient_of_a_one_shot_tape_is_an_error(x):
     with xp.GradientTape() as tape:
         tape.watch(x)
@@ -96,7 +96,7 @@ def test_a_second_gradient_of_a_one_shot_tape_is_an_error(x):
         tape.gradient(y, x)
 
 
-@feature(9, "a tape that answers several times", "`GradientTape(persistent=True)`")
+@feature(9, "a tape that computes several gradients", "`GradientTape(persistent=True)`")
 def test_a_persistent_tape_answers_twice(x, near):
     with xp.GradientTape(persistent=True) as tape:
         tape.watch(x)
@@ -129,7 +129,7 @@ def test_each_tape_follows_what_it_watches(near):
         assert other.gradient(z, x) is None
 
 
-@feature(12, "a tape that was left goes on", "`with tape:` again")
+@feature(12, "a tape can be entered again", "`with tape:` again")
 def test_a_tape_is_entered_again(x, near):
     tape = xp.GradientTape()
     with tape:
@@ -160,7 +160,7 @@ def test_control_flow_is_pythons(near):
     near(tape.gradient(y, x), 2 * 4 * 1.5**3)
 
 
-@feature(15, "cotangents of the user's", "`output_gradients=`")
+@feature(15, "cotangents that the user gives", "`output_gradients=`")
 def test_a_cotangent_is_given(x, near):
     with xp.GradientTape() as tape:
         tape.watch(x)
@@ -195,7 +195,7 @@ def test_a_variable_that_is_not_trained_can_be_watched(near):
 
 
 @pytest.mark.filterwarnings("ignore:gradient is None")
-@feature(19, "an assignment cuts history", "`v.assign`")
+@feature(19, "an assignment is not recorded", "`v.assign`")
 def test_what_is_assigned_has_no_history(near):
     x, v = xp.asarray(2.0), xp.Variable(0.0)
     with xp.GradientTape(persistent=True) as tape:
@@ -243,7 +243,7 @@ def test_none_is_skipped_with_a_warning(near):
     23,
     "`.grad` accumulated on leaves",
     "",
-    lacks="by choice: gradients are returned, as TensorFlow returns them, and nothing is hidden state",
+    lacks="by choice: gradients are returned, as in TensorFlow, so that there is no hidden state",
 )
 def test_gradients_are_returned_and_no_attribute():
     assert not hasattr(xp.Variable(1.0), "grad")
@@ -253,7 +253,7 @@ def test_gradients_are_returned_and_no_attribute():
     24,
     "a sparse type for the gradients of look-ups",
     "`x[rows]`, `xp.take`",
-    partly="a look-up's gradient is added into its rows in place, in one dense array: no IndexedSlices",
+    partly="a look-up's gradient is added into its rows of one dense array: no IndexedSlices",
 )
 def test_the_gradient_of_a_look_up_touches_its_rows_only(near):
     table = xp.zeros((1000, 4))

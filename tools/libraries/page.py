@@ -19,15 +19,19 @@ HEAD = f"""# Libraries on Arrays
 
 {pages.mark("libraries")}
 
-`make libraries` calls functions of other people's libraries on Arrays of small random data, and writes
-this page. The libraries are those that pip installs. A function is **right** if its values are NumPy's
-and its gradient is that of central differences. **Second order**: a Hessian-vector product agrees with
-differences of the gradient. **Replayed**: `xp.function` gives the values and gradients of eager calls,
-on new data, too. PyTorch and JAX get the same calls, to first order. **Own tests** are those of the
-library, on Arrays that an open tape watches. A dash means that nothing was tried.
+This page shows how functions of other libraries compute on Arrays. `make libraries` calls the
+functions on small random data and writes the page. The libraries are those that pip installs.
+[Differentiate third-party code](../../howto/third_party.md) explains how libraries treat Arrays,
+and [recipes](../../howto/recipes.md) have the code for libraries with a list of backends. The first
+table has these columns:
 
-[Differentiate third-party code](../../howto/third_party.md) explains how libraries treat Arrays, and
-[recipes](../../howto/recipes.md) have the lines for libraries with a list of backends.
+- **right**: the values are NumPy's, and the gradient agrees with central differences.
+- **second order**: a Hessian-vector product agrees with differences of the gradient.
+- **replayed**: `xp.function` returns the values and gradients of eager calls, on new data, too.
+- **PyTorch**, **JAX**: the same calls with arrays of these libraries are right, to first order.
+- **own tests**: the library's tests, run on Arrays that an open tape watches.
+
+A dash means that nothing was tried.
 
 """
 LIBRARIES = ["library", "finds functions by", "right", "second order", "replayed", *PEERS.values()]

@@ -61,24 +61,24 @@ Every public name has one of three statuses:
 
 - `{GRADIENT}`: a derivative, of any order.
 - `{ZERO}`: a derivative that is 0 wherever it exists, and arrives as zeros.
-- `{NONE}`: the gradient is None: integers, booleans, rounding, facts about an array, new arrays,
-  values that leave the tape.
+- `{NONE}`: the gradient is None. Such names return integers or booleans, round, inspect or create
+  arrays, or convert values to NumPy arrays and numbers.
 
-A status holds for real floating-point data; brackets say where complex data or a single input
-differ. The word is the one in which the op is stated. What a record keeps is listed for an op all
-of whose inputs are followed; with fewer, it keeps what their rules ask for: inputs and parameters
-by name, `y` for the result, or what the op saves in their place. Shapes and dtypes are kept, too,
-where inputs are broadcast or cast. A composite keeps what its parts keep.
+The tables have these columns:
 
-Batched says how the name is computed under `vmap`, and in a Jacobian:
-
-- {YES}: for all examples by calls of the storage.
-- {LOOP}: by a Python loop over the examples.
-- {NO}: not at all, with a TypeError, where the shape of the result, or the way that the program
-  takes, depends on values.
-
-For a composite it is found by a call with floating-point arguments; {DASH} stands for what computes
-with no Array. Ops of your own with the word `elementwise` are computed for all examples at once.
+- **gradient**: the status for real floating-point data. Brackets say where complex data or a single
+  input has another status.
+- **word**: how the op's results depend on its inputs: [elementwise, linear, primitive, composite or
+  nondifferentiable](../../explanation/glossary.md#ops-and-records).
+- **a record keeps**: the values that a tape keeps if it follows all inputs. If it follows fewer, it
+  keeps only what their rules need. Inputs and parameters stand with their names, and `y` is the
+  result. Shapes and dtypes are kept, too, where inputs are broadcast or cast. A composite keeps what
+  the ops keep that it consists of.
+- **batched**: how the name is computed under `vmap`, and in a Jacobian. "{YES}": for all examples at
+  once. "{LOOP}": by a Python loop over the examples. "{NO}": a TypeError is raised where the shape of
+  the result, or a branch, depends on values. "{DASH}": the name computes with no Array. Your own
+  `elementwise` ops are computed for all examples at once.
+- **storages**: the libraries whose data the name accepts.
 """
 
 

@@ -20,8 +20,8 @@ HEAD = f"""# scipy.stats' distributions
 
 {pages.mark("distributions")}
 
-Inside `with arraytape.interop.scipy():` the methods of SciPy's distributions take Arrays: the values are
-SciPy's, and the derivatives are recorded, by the place, every shape, `loc` and `scale`.
+Inside `with arraytape.interop.scipy():` the methods of SciPy's distributions accept Arrays. The values
+are SciPy's. The derivatives are with respect to the point, every shape parameter, `loc` and `scale`.
 
 ```python
 import arraytape as xp
@@ -35,11 +35,13 @@ with interop.scipy():
     )
 ```
 
-"yes": each derivative agrees with central differences of SciPy's values wherever they tell it, at three
-points of the shapes, in the middle and in both tails.  "refused": a gradient by some argument is an
-error that names it.  Parameters that are whole numbers have no derivative; nor have discrete
-distributions by k.  What SciPy integrates itself (gausshyper, genhyperbolic, geninvgauss, levy_stable,
-norminvgauss, studentized_range) takes seconds for a value: one point, in the middle.
+In the table, "yes" means that each derivative agrees with central differences of SciPy's values, at
+three choices of the shape parameters, in the middle and in both tails. Points at which such
+differences are not exact enough are left out. "refused" means that a gradient with respect to some
+argument raises an error, which names the argument. Parameters that are whole numbers have no
+derivative, and discrete distributions have none with respect to k. SciPy integrates gausshyper,
+genhyperbolic, geninvgauss, levy_stable, norminvgauss and studentized_range, which takes seconds for
+a value. They were compared at one point, in the middle.
 """
 
 

@@ -12,12 +12,13 @@ HEAD = f"""# Features, row by row
 
 {pages.mark("features")}
 
-What people look for in a library for gradients, collected from TensorFlow's tape, PyTorch, JAX,
-autograd and MyGrad.  Each row is run by the test in its last column, in `tests/features`.
+The rows are features of TensorFlow's tapes, PyTorch, JAX, autograd and MyGrad. The third column says if
+arraytape has the feature, the fourth shows its code, and the last names the test in `tests/features`
+that runs it.
 
 {{counts}}
 """
-COLUMNS = ("", "feature", "here", "how it is written", "test")
+COLUMNS = ("", "feature", "in arraytape", "code", "test")
 
 
 def features() -> list[Feature]:

@@ -29,17 +29,17 @@ REASONS = {
 }  # fmt: skip
 # Calls with Arrays x and y that do not use NumPy's dispatch protocols, by their effect.
 UNASKED = {
-    "Recorded: it computes with what it is given": (
+    "Recorded, because NumPy computes with the Array itself": (
         "np.fromfunction(lambda i: i * x, (3,))", "np.mgrid[0 : x[0] : 3j]",
         "np.poly1d(x)(y)", "np.polynomial.polynomial.polyval(x, y)",
     ),
-    "Leaves; a gradient that is cut by it, or lacks a part, warns and names the function": (
+    "Converted; if a gradient lacks a part, a warning names the function": (
         "np.mean([x, y])", "np.sum([x, y])", "np.r_[x, y]", "np.c_[x, y]",
         "np.vectorize(lambda t: 2 * t)(x)", "np.full(3, x[0])", "np.hstack([[x, x], [y, y]])",
         "np.polynomial.polynomial.polyadd(x, y)", "np.polynomial.chebyshev.chebval(2.0, x)",
         "np.lib.stride_tricks.as_strided(x, (2, 2))", "np.kaiser(3, x[0])", "np.require(x)",
     ),
-    "Leaves, as `float(x)` does: a gradient that is cut, or lacks a part, warns and names the line": (
+    "Converted, as by `float(x)`; if a gradient lacks a part, a warning names the line": (
         "np.asarray(x)", "np.array([x, y])", "np.asarray([x, y])", "np.ascontiguousarray(x)",
         "np.fromiter(x, float)", "np.arange(x[0], 4.0)", "np.exp([x, y])",
     ),
@@ -49,41 +49,38 @@ INTRODUCTION = f"""\
 
 {pages.mark("scope")}
 
-arraytape is a namespace of the array API standard: `xp.sum(x)` is the way to say it, and
-[Gradients, name by name](coverage.md) lists every name. Much code says `np.sum(x)` or `x.sum()`
-instead. On an Array both are recorded like the op of the standard, by these rules:
+`np.sum(x)` and `x.sum()` of an Array are recorded, as `xp.sum(x)` is. This page lists the functions and
+methods of NumPy that work on Arrays, and says why the others raise an error. [Gradients, name by
+name](coverage.md) lists the names of arraytape itself. These rules hold:
 
-- A function of NumPy's is in when an op of the namespace, a few lines of ops, or NumPy's own program
-  in Python over other functions that are in, have its meaning. Values and parameters are NumPy's. A
-  parameter that has no recorded counterpart raises a TypeError that names it, unless it is given its
-  default.
-- What is not in raises a TypeError. Nothing that asks the Arrays leaves the tape in silence.
-- Lists of numbers and Arrays are operands as they are for NumPy's arrays: `x + [1, 2]`, `x == [1, 2]`,
-  `np.add(x, [y, z])`, `x[:] = [y, z]`, `np.append([x, y], z)`. The namespace's own functions take
-  arrays and numbers, as the standard says; see below for functions of NumPy's that get lists alone.
-- Under `vmap`, what looks at values runs for one example after the other.
-- NumPy's arrays stay NumPy's: a recorded result is never written into one (`out=`, `np.copyto`).
-- There are no scalars: where NumPy's result is one (`np.sum(x)`, `x[0]`), ours is an Array of shape ().
-  `s += 1` binds the name `s` to a new Array, as for scalars; but `s[...] = 1`, `s.fill(1)`, `out=s` and
-  `s.flat[0] = 1` write to it, where NumPy refuses, or writes to a copy and loses it.
-- A target that is read-only is refused, also by `np.add.at`, which in NumPy 2.4 writes to it.
-- Attributes are read: `x.shape = ...`, which NumPy 2.5 deprecates, and `x.dtype = ...` raise an
-  AttributeError that says what to do. `x.real`, `x.imag` and `x.flat` can be set.
-- The namespace has NumPy's names, too: `xp.kron(x, y)` is `np.kron(x, y)`. They also accept lists
-  of Arrays, `xp.average([x, y])`, and return Arrays if no argument is one. `xp.r_`, `xp.c_`,
-  `xp.vectorize` and `xp.array` are recorded, which NumPy's cannot be. `dir(xp)` lists only the
-  names of the standard and arraytape's own. Functions of the standard accept NumPy's further keywords,
-  such as `xp.var(x, ddof=1)`; elementwise functions do not: write `np.add(x, y, out=z)`.
-
-All this is loaded by its first use; a program in the standard's names alone never does.
+- Values and parameters are NumPy's. A function works on Arrays if an op, a few ops, or NumPy's own
+  Python code over functions that work computes its result.
+- Every other function raises a TypeError. So does a parameter that cannot be recorded, unless it has its
+  default. No function that NumPy passes to arraytape loses a gradient silently.
+- Lists of numbers and Arrays are operands, as for NumPy's arrays: `x + [1, 2]`, `np.add(x, [y, z])`,
+  `x[:] = [y, z]`. The standard's functions accept only arrays and numbers.
+- Under `vmap`, functions that read values run for one example after the other.
+- A recorded result is never written into a NumPy array (`out=`, `np.copyto`).
+- NumPy returns scalars from `np.sum(x)` and `x[0]`, and arraytape returns Arrays of shape (). `s += 1`
+  binds the name `s` to a new Array, as for scalars. `s[...] = 1`, `s.fill(1)`, `out=s` and
+  `s.flat[0] = 1` write to the Array. NumPy refuses these writes, or loses them in a copy.
+- A write to a read-only Array is refused, also by `np.add.at`, which writes in NumPy 2.4.
+- `x.shape = ...` and `x.dtype = ...` raise an AttributeError that says what to do. `x.real`,
+  `x.imag` and `x.flat` can be set.
+- The namespace has NumPy's names, too: `xp.kron(x, y)` is `np.kron(x, y)`. They also accept lists of
+  Arrays, as in `xp.average([x, y])`, and return Arrays if no argument is one. `xp.r_`, `xp.c_`,
+  `xp.vectorize` and `xp.array` are recorded, which NumPy's cannot be. `dir(xp)` lists only the names of
+  the standard and of arraytape.
+- Functions of the standard accept NumPy's further keywords, such as `xp.var(x, ddof=1)`. Elementwise
+  functions do not: write `np.add(x, y, out=z)`.
 """
 REST = """\
 ## Data types
 
-In: `bool`, the integers `int8` to `int64` and `uint8` to `uint64`, `float32`, `float64`, `complex64`,
-`complex128`, and beyond the standard `float16`. Not in: `longdouble`, dates, text, structured and
-object dtypes, since the standard, and with it the other storages, have none of them. Real and complex
-floating-point data have gradients; integers and booleans have none.
+Arrays can have the dtypes `bool`, `int8` to `int64`, `uint8` to `uint64`, `float32`, `float64`,
+`complex64` and `complex128`, and `float16`, which the standard does not have. `longdouble`, dates, text,
+structured and object dtypes raise an error, because the standard and the other storages have none of
+them. Real and complex floating-point data have gradients; integers and booleans have none.
 """
 
 
@@ -141,7 +138,7 @@ def functions_in() -> Iterator[tuple[str, str]]:
         home = "" if ours is None else home_of(function)
         parts.setdefault(home, []).append(name)
     for home in sorted(parts):
-        what = f"`_numpy_api/{home}.py`" if home else "the op of that name"
+        what = f"`_numpy_api/{home}.py`" if home else "the op of the same name"
         yield what, names(parts[home])
 
 
@@ -153,15 +150,18 @@ def home_of(function: Any) -> str:
 
 def uses() -> Iterator[tuple[str, str]]:
     """Yield the ways to use a ufunc, and the ufuncs for which each way works."""
-    every = "every ufunc that is in"
-    yield "`np.add(x, y)`, also with `dtype=`, `out=` (an Array), `where=` beside `out=`", every
-    yield "`np.add.outer(x, y)`", "every elementwise ufunc that is in"
+    every = "every ufunc of the list"
+    yield (
+        "`np.add(x, y)`, also with `dtype=`, `out=` (an Array), `where=` together with `out=`",
+        every,
+    )
+    yield "`np.add.outer(x, y)`", "every elementwise ufunc of the list"
     yield (
         "`np.add.accumulate(x)`, `np.add.at(x, indices, y)`",
-        f"{every} and for which NumPy has it",
+        f"{every} for which NumPy has the method",
     )
     without = names(sorted(f.__name__ for f in ufunc_methods.MISREDUCED))
-    yield "`np.add.reduce(x)`, `np.add.reduceat(x, indices)`", f"as above, but for {without}"
+    yield "`np.add.reduce(x)`, `np.add.reduceat(x, indices)`", f"as above, except {without}"
 
 
 def reasons() -> Iterator[tuple[str, str]]:
@@ -172,16 +172,17 @@ def reasons() -> Iterator[tuple[str, str]]:
 
 
 CLASSES = """\
-## Functions and classes that do not ask
+## Functions and classes that NumPy does not pass on
 
-NumPy asks an Array only where one is an argument itself; of lists in a list it asks none, and what is
-a class, or makes arrays, asks nobody. So `np.mean([x, y])` cannot be recorded: write
-`np.mean(np.stack([x, y]))`, and `xp.r_` and `xp.c_` for `np.r_` and `np.c_`.
+NumPy passes a call to arraytape only if an argument itself is an Array. It does so neither for
+Arrays in a list, nor for classes and functions that create arrays. So `np.mean([x, y])` cannot be
+recorded. Write `np.mean(np.stack([x, y]))`, and `xp.r_` and `xp.c_` in place of `np.r_` and
+`np.c_`.
 """
 END = """\
-Not in, too: `np.matrix`, `np.ma`, `np.char`, `np.rec` and `np.random`. They make or hold NumPy's
-arrays. `xp.asarray` of what they give is an Array, and `xp.host_function` calls such code in the middle
-of a program, with a rule for its derivative.
+`np.matrix`, `np.ma`, `np.char`, `np.rec` and `np.random` compute with NumPy's arrays. `xp.asarray`
+converts their results to Arrays. `xp.host_function` calls such code inside a program, with a rule
+for its derivative.
 """
 
 
@@ -202,11 +203,11 @@ def render() -> str:
     return "\n".join((
         INTRODUCTION,
         f"The lists are {release()}\n",
-        "## Functions that are in\n", table(("by", "functions"), functions_in()),
-        "## Ufuncs\n", f"In: {names(called)}.\n", table(("use", "of"), uses()),
+        "## Functions that work on Arrays\n", table(("implemented by", "functions"), functions_in()),
+        "## Ufuncs\n", f"{names(called)}.\n", table(("use", "works for"), uses()),
         "## Methods and attributes of ndarray\n",
-        f"In, beside those of the standard: {names(methods)}.\n",
-        f"Not in: {names(left)}. They are about memory, bytes and files; `np.asarray(x)` has them.\n",
+        f"In addition to those of the standard: {names(methods)}.\n",
+        f"Missing: {names(left)}. They concern memory, bytes and files; `np.asarray(x)` has them.\n",
         "## Functions that raise, and why\n", table(("functions", "reason"), reasons()),
         REST,
         CLASSES, table(("with Arrays x and y", "what happens"), unasked()), END,

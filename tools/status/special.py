@@ -278,7 +278,7 @@ def tried(call: Callable[[Any], Any], at: float = 0.4) -> tuple[str, str]:
         except (TypeError, ValueError) as error:
             return RAISES, f"{type(error).__name__}: {str(error).split(' [at')[0]}"
     if found is not None:
-        return RECORDED, "by its argument: SciPy's code calls recorded functions"
+        return RECORDED, "with respect to its argument: SciPy's code calls recorded functions"
     if any("left the tape" in str(w.message) for w in seen):
         return LEAVES, ""
     raise LookupError("None without a reason")
@@ -301,7 +301,7 @@ def lists() -> str:
     parts = [
         totals(public, private),
         "## Functions with a rule\n\n" + converted() + table(own),
-        "## Public functions without one\n\n" + without(others),
+        "## Public functions without a rule\n\n" + without(others),
         "## Private ufuncs, which scipy.stats calls\n\n" + table(private),
     ]
     return "\n".join(parts)
@@ -326,18 +326,20 @@ def totals(public: list[Row], private: list[Row]) -> str:
     for title, test in {
         "all": lambda row: True,
         "differentiate": differentiates,
-        "... by some arguments, and say why not by others": lambda row: (
+        "... with respect to some arguments, and say why not to others": lambda row: (
             differentiates(row) and unknown(row)
         ),
-        "say that no derivative is known, or built (`LookupError`)": lambda row: (
+        "raise a `LookupError`, because no derivative is known or implemented": lambda row: (
             not differentiates(row) and unknown(row)
         ),
-        "have no derivative by design: counts alone, steps": none_by_design,
-        "leave the tape, and the gradient says so (a warning)": lambda row: row.status == LEAVES,
-        "raise on Arrays": lambda row: row.status == RAISES,
+        "have no derivative by design: only counts as arguments, step functions": none_by_design,
+        "convert Arrays to NumPy: the gradient is None, with a warning": lambda row: (
+            row.status == LEAVES
+        ),
+        "raise an error for Arrays": lambda row: row.status == RAISES,
     }.items():
         lines.append(f"| {title} | {count(public, test)} | {count(private, test)} |")
-    return "\n".join(lines) + "\n\nNone answers None without a reason.\n"
+    return "\n".join(lines) + "\n\nNo function has the gradient None without a message.\n"
 
 
 def in_interop() -> list[str]:
@@ -349,9 +351,9 @@ def converted() -> str:
     """Return the paragraph about functions that convert Arrays to NumPy."""
     names = ", ".join(f"`{name}`" for name in in_interop())
     return (
-        f"SciPy's own {names} convert to NumPy, and the gradient is None, with a warning "
-        "(factorials of an Array of shape () raise): call `xp.special`'s, or SciPy's inside "
-        "[`interop.scipy()`](../../howto/interop.md).\n\n"
+        f"SciPy's own {names} convert an Array to NumPy data, so that the gradient is None, with a "
+        "warning. Factorials of an Array of shape () raise an error. Call the functions of "
+        "`xp.special`, or SciPy's inside [`interop.scipy()`](../../howto/interop.md).\n\n"
     )
 
 
@@ -362,16 +364,21 @@ def table(rows: list[Row]) -> str:
         by, counts = (", ".join(f"`{x}`" for x in names) for names in (row.by, row.counts))
         refuses = "; ".join(f"`{x}`: {why}" for x, why in row.refuses)
         lines.append([f"`{row.name}`", by, counts, refuses])
-    return pages.table(("function", "differentiates by", "counts", "not by"), lines) + "\n"
+    return (
+        pages.table(
+            ("function", "derivatives with respect to", "counts", "not with respect to"), lines
+        )
+        + "\n"
+    )
 
 
 def without(rows: list[Row]) -> str:
     """Return the lists of functions without a counterpart, by what they do with Arrays."""
     lines = []
     for status, says in {
-        RECORDED: "Differentiate, since SciPy's code calls recorded functions:",
-        LEAVES: "Convert to NumPy, so that the gradient is None, with a warning:",
-        COUNTS: "Have counts alone as arguments, and give NumPy's arrays:",
+        RECORDED: "These have derivatives, because SciPy's code calls recorded functions:",
+        LEAVES: "These convert Arrays to NumPy data, so that the gradient is None, with a warning:",
+        COUNTS: "These have only counts as arguments, and return NumPy's arrays:",
     }.items():
         names = [
             f"`{row.name}`"
@@ -380,7 +387,7 @@ def without(rows: list[Row]) -> str:
             if row.status == status
         ]
         lines.append(f"{says} {', '.join(names)}.\n")
-    lines += ["Raise on Arrays:\n", "| function | error |", "| --- | --- |"]
+    lines += ["These raise an error for Arrays:\n", "| function | error |", "| --- | --- |"]
     lines += [f"| `{row.name}` | {row.note} |" for row in rows if row.status == RAISES]
     return "\n".join(lines) + "\n"
 
@@ -479,10 +486,10 @@ def errors_part(rows: list[Errors]) -> str:
     within = [sum(row.first <= GOAL for row in rows), sum(row.second <= 1e-8 for row in rows)]
     lines = [
         f"Measured with {versions}: {len(rows)} functions at {sum(r.count for r in rows)} points. "
-        f"Of the functions {sum(not r.value > GOAL for r in rows)} have values, {within[0]} first "
-        f"derivatives within 1e-10, and {within[1]} second derivatives within 1e-8, relative to their "
-        "size.\n",
-        "### What exceeds 1e-10\n",
+        f"{sum(not r.value > GOAL for r in rows)} functions have values with relative errors of at most "
+        f"1e-10, {within[0]} have such first derivatives, and {within[1]} have second derivatives with "
+        "relative errors of at most 1e-8.\n",
+        "### Errors above 1e-10\n",
         "| function | value | conditioned | first | conditioned | reason |",
         "| --- | ---: | ---: | ---: | ---: | --- |",
     ]
@@ -491,7 +498,7 @@ def errors_part(rows: list[Errors]) -> str:
             errors = (row.value, row.conditioned[0], row.first, row.conditioned[1])
             numbers = " | ".join(as_text(e) for e in errors)
             lines.append(f"| `{row.name}` | {numbers} | {reason_of(row)} |")
-    lines += ["\n### All\n", "| function | points | value | first | second |"]
+    lines += ["\n### All errors\n", "| function | points | value | first | second |"]
     lines += ["| --- | ---: | ---: | ---: | ---: |"]
     for row in rows:
         numbers = " | ".join(as_text(e) for e in (row.value, row.first, row.second))
