@@ -146,7 +146,7 @@ def without_code(text: str) -> str:
 
 def sentences(text: str) -> list[str]:
     """Return the sentences of a text; a colon or a semicolon ends one, too."""
-    parts = re.split(r"\n\s*\n|(?<=[.!?:;])[\s)]+", text)
+    parts = re.split(r"\n\s*\n|(?<=[.!?:;])[\s)]+", text.replace("**", ""))
     return [part for part in parts if part.strip()]
 
 
