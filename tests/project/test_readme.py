@@ -21,7 +21,7 @@ OTHERS = {
 }
 LEAST = {  # how many blocks a page has at least, where that is not 3
     "index": 8,
-    "tutorials/from_gradient_tape": 11,
+    "tutorials/from_gradient_tape": 10,
     "tutorials/from_torch_jax_autograd": 10,
     "tutorials/training": 6,
     "howto/tapes": 10,
