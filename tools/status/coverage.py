@@ -71,7 +71,7 @@ The tables have these columns:
 - **word**: how the op's results depend on its inputs: [elementwise, linear, primitive, composite or
   nondifferentiable](../../explanation/glossary.md#ops-and-records).
 - **a record keeps**: the values that a tape keeps if it follows all inputs. If it follows fewer, it
-  keeps only what their rules need. Inputs and parameters stand with their names, and `y` is the
+  keeps only what their rules need. Inputs and parameters are listed by their names, and `y` is the
   result. Shapes and dtypes are kept, too, where inputs are broadcast or cast. A composite keeps what
   the ops keep that it consists of.
 - **batched**: how the name is computed under `vmap`, and in a Jacobian. "{YES}": for all examples at
