@@ -90,9 +90,10 @@ def summary(lines: list[str]) -> str:
     constant = sum(not right and bool(flat) for _, _, right, flat, _ in cells)
     outside = Counter(cell[1] for cell in cells)
     return (
-        f"\nOf {len(lines)} estimators {outside['yes']} differentiate without a context and "
-        f"{outside['in part']} in part; inside {whole} do and {part} in part, {constant} are constant, "
-        f"and {len(lines) - whole - part - constant} refuse, or leave with a warning.\n"
+        f"\nOf {len(lines)} estimators, {outside['yes']} have derivatives without a context, and "
+        f"{outside['in part']} in part. Inside the context, {whole} have derivatives, {part} have them "
+        f"in part, {constant} are constant, and {len(lines) - whole - part - constant} give an error or "
+        "a warning.\n"
     )
 
 
