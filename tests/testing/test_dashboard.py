@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from arraytape.testing.dashboard import ResultsError, read_results, write_site
+from arraytape.testing.dashboard import ResultsError, graphs, pages, read_results, write_site
 
 COLUMNS = ["result", "params", "version", "started_at", "duration"]
 BENCHMARKS = {
@@ -292,6 +292,71 @@ def test_wide_tables_scroll_within_narrow_pages(tmp_path):
     for page in (tmp_path / "site").rglob("*.html"):
         text = page.read_text()
         assert text.count("<table") == text.count('<div class="wide"><table')
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (1, "records", "1 record"),
+        (1.0, "bytes", "1 byte"),
+        (0, "exits", "0 exits"),
+        (2, "frames", "2 frames"),
+        (1, "x NumPy", "1 x NumPy"),
+        (1, "ms", "1 ms"),
+        (1, "ops", "1 ops"),
+        (1, "mass", "1 mass"),
+        (1, "seconds", "1 s"),
+    ],
+)
+def test_one_of_a_unit_is_in_the_singular(value, unit, text):
+    assert graphs.number_with_unit(value, unit) == text
+
+
+def test_one_figure_is_in_the_singular(tmp_path):
+    one = {"memory.track_record": [1, None]}
+    save(tmp_path, [one, one])
+    text = first_page(tmp_path)
+    assert "Of 1 figure: none worse" in text
+    assert ">1 byte</div>" in text
+
+
+def luminance(colour):
+    """The relative luminance of WCAG 2."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return sum(c * w for c, w in zip(linear, (0.2126, 0.7152, 0.0722), strict=True))
+
+
+def contrast(one, two):
+    dark, light = sorted([luminance(one), luminance(two)])
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("mode", [0, 1], ids=["light", "dark"])
+def test_text_and_lines_are_legible_in_both_modes(mode):
+    theme = {name: pair[mode] for name, pair in pages.THEME.items()}
+    assert (luminance(theme["page"]) < 0.05) == bool(mode)
+    for name in ("text", "small", "link", "worse", "better", "slower"):
+        assert contrast(theme[name], theme["page"]) >= 4.5, name
+    for name in ("text", "link", "worse"):
+        assert contrast(theme[name], theme["worse-fill"]) >= 4.5, name
+    assert contrast(theme["text"], theme["better-fill"]) >= 4.5
+    for name in ("base", *(f"c{i}" for i in range(len(graphs.COLOURS)))):
+        assert contrast(theme[name], theme["page"]) >= 3, name
+
+
+def test_each_colour_of_a_page_has_a_dark_mode(tmp_path):
+    save(tmp_path, [row(), row(op=(3.0, 3.0))])
+    first_page(tmp_path)
+    for page in (tmp_path / "site").rglob("*.html"):
+        text = page.read_text()
+        used = {*re.findall(r"var\(--([\w-]+)\)", text)}
+        assert used == {*pages.THEME}
+        rules = text[text.index("color-scheme: light dark") :]
+        assert not re.search(
+            r"(color|fill|stroke|background|border[\w-]*)[=:][^;>]*#[0-9a-f]{3}", rules
+        )
+        assert {*re.findall(r'class="(c\d+)"', rules)} <= {*pages.THEME}
 
 
 @pytest.mark.parametrize("broken", ["", "{", "nothing"])

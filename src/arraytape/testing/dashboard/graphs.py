@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from html import escape
 from typing import NamedTuple
@@ -15,9 +16,20 @@ LETTER = 6.5  # the width of a letter of the labels, at most
 NAME = 16  # letters of a commit's name in a label
 SPACING = 26.0  # the least distance of two labels of commits
 SLANT = math.radians(30)
-# Okabe and Ito 2008: colours that colour-blind readers can distinguish, too.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555", "#a08000")
+# The colours of lines on a light and on a dark page: the hues of Okabe and Ito 2008, which colour-blind
+# readers can distinguish, with a contrast to the page of at least 3.
+COLOURS = (
+    ("#0072b2", "#4aa8e8"),
+    ("#d55e00", "#ff8a3d"),
+    ("#009068", "#2fc79a"),
+    ("#b8558c", "#e39ac4"),
+    ("#b97a00", "#f2b53a"),
+    ("#2b8ecb", "#9ad4f7"),
+    ("#555555", "#b5b5b5"),
+    ("#7d6400", "#d0c070"),
+)
 DASHES = ("", "6 3", "2 3")
+PLURAL = re.compile(r"[a-z]{3,}[^s]s")  # units that are words, such as records; not ms
 LOG_FROM = 20.0  # the axis is logarithmic if the greatest value is more than 20 times the least
 
 
@@ -36,7 +48,7 @@ def number_with_unit(value: float | None, unit: str) -> str:
         )
         return f"{value / factor:.3g} {name}"
     number = f"{value:,.0f}" if value >= 1000 or value == int(value) else f"{value:.3g}"
-    return f"{number} {unit}"
+    return f"{number} {unit[:-1] if number == '1' and PLURAL.fullmatch(unit) else unit}"
 
 
 def sparkline(values: Sequence[float | None], *, width: int = 150, height: int = 36) -> str:
@@ -102,7 +114,7 @@ def draw_graph(commits: Sequence[Commit], series: Sequence[Series], base: int) -
     for tick, text in zip(ticks, texts, strict=True):
         y = height_of(tick)
         parts.append(
-            f'<line x1="{frame.left:.1f}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>'
+            f'<line x1="{frame.left:.1f}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>'
             f'<text x="{frame.left - 8:.1f}" y="{y + 4:.1f}" text-anchor="end">{escape(text)}</text>'
         )
     if len(commits) > 1:
@@ -152,9 +164,9 @@ def round_tick_step(step: float) -> float:
 
 def line_style(number: int) -> str:
     """Return the attributes of the line of series ``number``; colours repeat with other dashes."""
-    colour = COLOURS[number % len(COLOURS)]
     dash = DASHES[number // len(COLOURS) % len(DASHES)]
-    return f'stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"'
+    colour = f'class="c{number % len(COLOURS)}" stroke="currentColor"'
+    return f'{colour} stroke-width="2" stroke-dasharray="{dash}"'
 
 
 def drawn(
@@ -168,13 +180,13 @@ def drawn(
     ]
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y, *_ in points)
     parts = [f'<polyline points="{line}" fill="none" {line_style(number)}/>']
+    fill = f'class="c{number % len(COLOURS)}" fill="currentColor"'
     for x, y, commit, value in points:
         tooltip = escape(
             f"{commit.name}: {number_with_unit(value, one.unit)}, {one.parameters}".rstrip(", ")
         )
         parts.append(
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{COLOURS[number % len(COLOURS)]}">'
-            f"<title>{tooltip}</title></circle>"
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" {fill}><title>{tooltip}</title></circle>'
         )
     return "".join(parts)
 

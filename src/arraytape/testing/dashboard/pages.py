@@ -9,7 +9,7 @@ from html import escape
 from itertools import groupby
 from pathlib import Path
 
-from .graphs import draw_graph, number_with_unit, sparkline
+from .graphs import COLOURS, draw_graph, number_with_unit, sparkline
 from .judgement import (
     BETTER,
     COUNT,
@@ -29,39 +29,67 @@ from .judgement import (
 )
 from .results import Commit, Results, Series
 
-STYLE = """
+# The colours of the pages, in a browser's light mode and in its dark mode.
+THEME = {
+    "page": ("#ffffff", "#16181c"),
+    "text": ("#1c1c1c", "#e6e6e6"),
+    "small": ("#666666", "#a8a8a8"),
+    "link": ("#0b57a4", "#8ab8f5"),
+    "worse": ("#c62828", "#ff8a80"),
+    "better": ("#2e7d32", "#81c784"),
+    "slower": ("#9a5b00", "#ffb74d"),
+    "worse-fill": ("#fdecea", "#3a2020"),
+    "better-fill": ("#eef6ee", "#1d2b1f"),
+    "rule": ("#d5d5d5", "#44484e"),
+    "base": ("#767676", "#9a9a9a"),
+    **{f"c{i}": pair for i, pair in enumerate(COLOURS)},
+}
+LIGHT, DARK = (
+    ":root { " + " ".join(f"--{name}: {pair[mode]};" for name, pair in THEME.items()) + " }"
+    for mode in (0, 1)
+)
+STYLE = (
+    f"""
+{LIGHT}
+@media (prefers-color-scheme: dark) {{ {DARK} }}
+:root {{ color-scheme: light dark; background: var(--page); color: var(--text); }}
+{" ".join(f".c{i} {{ color: var(--c{i}); }}" for i in range(len(COLOURS)))}
+"""
+    + """
 body { font: 15px/1.45 system-ui, sans-serif; margin: 0 auto; max-width: 1100px; padding: 20px; }
 h1 { margin: 0; font-size: 26px; }
 h2 { margin: 28px 0 8px; font-size: 19px; }
 p { margin: 4px 0; }
-a { color: #0b57a4; }
-.small { color: #666; font-size: 13px; }
-.worse, .failed { color: #c62828; }
-.better { color: #2e7d32; }
-.slower { color: #b26a00; }
-.tile, .verdict, tr { color: #1c1c1c; }
-.verdict { border-left: 8px solid #2e7d32; background: #eef6ee; padding: 10px 16px; }
-.verdict { margin: 14px 0; font-size: 19px; }
-.verdict.worse { border-color: #c62828; background: #fdecea; }
+a { color: var(--link); }
+.small { color: var(--small); font-size: 13px; }
+.worse, .failed { color: var(--worse); }
+.better { color: var(--better); }
+.slower { color: var(--slower); }
+.tile, .verdict, tr { color: var(--text); }
+.verdict { border-left: 8px solid var(--better); background: var(--better-fill); }
+.verdict { padding: 10px 16px; margin: 14px 0; font-size: 19px; }
+.verdict.worse { border-color: var(--worse); background: var(--worse-fill); }
 .tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(245px, 1fr)); gap: 12px; }
-.tile { border: 1px solid #d5d5d5; border-top: 5px solid #9e9e9e; padding: 10px 12px; }
-.tile.worse, .tile.failed { border-top-color: #c62828; }
-.tile.better { border-top-color: #2e7d32; }
+.tile { border: 1px solid var(--rule); border-top: 5px solid var(--base); padding: 10px 12px; }
+.tile.worse, .tile.failed { border-top-color: var(--worse); }
+.tile.better { border-top-color: var(--better); }
 .number { font-size: 25px; font-weight: 600; }
-.spark { color: #0072b2; display: block; margin-top: 4px; }
+.spark { color: var(--c0); display: block; margin-top: 4px; }
 table { border-collapse: collapse; width: 100%; }
-td, th { padding: 3px 8px; text-align: left; border-bottom: 1px solid #e4e4e4; }
+td, th { padding: 3px 8px; text-align: left; border-bottom: 1px solid var(--rule); }
 td.n, th.n { text-align: right; }
 td.n { white-space: nowrap; }
-tr.worse td, tr.failed td { background: #fdecea; }
+tr.worse td, tr.failed td { background: var(--worse-fill); }
 .wide { overflow-x: auto; }
 h1 { overflow-wrap: anywhere; }
 .graph { width: 100%; max-width: 760px; height: auto; }
 .legend { list-style: none; padding: 0; columns: 260px; }
 @media (max-width: 600px) { body { padding: 12px; } td, th { padding: 3px 5px; } }
-.graph .base { stroke: #888; stroke-dasharray: 4 4; }
-.graph text { font: 11px system-ui, sans-serif; fill: #333; }
+.graph .grid { stroke: var(--rule); }
+.graph .base { stroke: var(--base); stroke-dasharray: 4 4; }
+.graph text { font: 11px system-ui, sans-serif; fill: var(--text); }
 """
+)
 WORDS = {
     WORSE: "worse",
     SLOWER: "slower",
@@ -161,7 +189,8 @@ def verdict(changes: Sequence[Change], commits: int) -> str:
     ]
     words += [f"{counts[kind]} {kind} in seconds" for kind in (SLOWER, QUICKER) if counts[kind]]
     words += [f"{counts[NEW]} new"] * bool(counts[NEW])
-    said = f"Of {len(changes)} figures: {', '.join(words)}."
+    figures = "1 figure" if len(changes) == 1 else f"{len(changes)} figures"
+    said = f"Of {figures}: {', '.join(words)}."
     return f'<p class="verdict {WORSE if bad else SAME}">{said}</p>'
 
 
@@ -171,6 +200,7 @@ def tile(one: Tile, base: Commit) -> str:
     compared = [change for change in one.changes if change.factor is not None]
     worse = sum(change.kind in (WORSE, GONE) for change in one.changes)
     note = f"{worse} of {len(one.changes)} worse" if worse and len(one.changes) > 1 else ""
+    how = f", {escape(one.how)}" if one.how else ""
     before = (
         f"{escape(base.name)}: {escape(number_with_unit(one.base, one.unit))}"
         if compared
@@ -179,7 +209,7 @@ def tile(one: Tile, base: Commit) -> str:
     return (
         f'<div class="tile {one.kind}"><div>{escape(one.headline)}</div>'
         f'<div class="number">{escape(number_with_unit(one.now, one.unit))}</div>'
-        f'<div class="small">{before}{percent(factor)} {escape(one.how)}</div>'
+        f'<div class="small">{before}{percent(factor)}{how}</div>'
         f'<div class="{WORSE}">{note}</div>{sparkline(one.values)}</div>'
     )
 
