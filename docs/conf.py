@@ -58,22 +58,16 @@ html_context = {
     "edit_page_provider_name": "GitHub",
 }
 html_theme_options = {
-    "logo": {"text": "arraytape"},
+    "logo": {"text": f"arraytape {release}"},
     "github_url": "https://github.com/arraytape/arraytape",
     "use_edit_page_button": True,
-    # A file of the site itself.  A page that is opened from a file cannot read it, and shows no menu.
-    "switcher": {
-        "json_url": "_static/versions.json",
-        "version_match": "dev" if "dev" in release else release,
-    },
-    "check_switcher": False,  # the theme looks for the file in another folder; a test reads it
     "collapse_navigation": True,
     "navigation_depth": 4,
     "show_toc_level": 2,
     "header_links_before_dropdown": 6,
     "footer_start": ["copyright"],
     "footer_end": ["version"],
-    "navbar_end": ["version-switcher", "theme-switcher", "navbar-icon-links"],
+    "navbar_end": ["theme-switcher", "navbar-icon-links"],
     "secondary_sidebar_items": ["page-toc", "edit-this-page"],
     "show_prev_next": True,
 }

@@ -1,4 +1,4 @@
-"""Set the version: in the package, for a release in CITATION.cff, the changelog and the site, too.
+"""Set the version: in the package, for a release in CITATION.cff and the changelog, too.
 
     python tools/release.py 0.2.0                      # a release, of today
     python tools/release.py 0.2.0 --date 2027-01-15
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import json
 import re
 import sys
 from collections.abc import Sequence
@@ -22,7 +21,6 @@ ROOT = Path(__file__).resolve().parents[1]
 VERSION_FILE = Path("src/arraytape/_version.py")
 CITATION = Path("CITATION.cff")
 CHANGELOG = Path("CHANGELOG.md")
-VERSIONS = Path("docs/_static/versions.json")  # those between which readers of the site can switch
 REPOSITORY = "https://github.com/arraytape/arraytape"
 VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)(\.dev\d+)?")
 SECTION = re.compile(r"^## \[(?P<version>[\d.]+)\] - (?P<date>\d{4}-\d{2}-\d{2})$", flags=re.M)
@@ -84,17 +82,6 @@ def with_section(text: str, version: str, date: str, before: str | None) -> str:
     return made
 
 
-def with_version(text: str, version: str) -> str:
-    """Return the site's list of versions with a release, which becomes the preferred one."""
-    latest, *others = json.loads(text)
-    for one in others:
-        one.pop("preferred", None)
-    url = latest["url"].replace(f"/{latest['version']}/", f"/{version}/")
-    made = {"name": version, "version": version, "url": url, "preferred": True}
-    lines = ",\n".join(f"  {json.dumps(one)}" for one in (latest, made, *others))
-    return f"[\n{lines}\n]\n"
-
-
 def release(version: str, date: str, root: Path = ROOT) -> None:
     """Write the version into all files; raise ValueError if it is not newer than the last release."""
     done = releases(root)
@@ -108,9 +95,7 @@ def release(version: str, date: str, root: Path = ROOT) -> None:
         text = with_section(changelog.read_text(encoding="utf-8"), version, date, last)
         replaced(root / CITATION, r"^version: .*$", f"version: {version}")
         replaced(root / CITATION, r"^date-released: .*$", f'date-released: "{date}"')
-        versions = with_version((root / VERSIONS).read_text(encoding="utf-8"), version)
         changelog.write_text(text, encoding="utf-8")
-        (root / VERSIONS).write_text(versions, encoding="utf-8")
     replaced(root / VERSION_FILE, r"^__version__ = .*$", f'__version__ = "{version}"')
 
 

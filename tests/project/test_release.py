@@ -1,7 +1,6 @@
 """A release: one version everywhere, a section of the changelog, the supported versions of the docs."""
 
 import datetime
-import json
 import re
 import shutil
 import tomllib
@@ -55,18 +54,11 @@ def test_the_citation_is_of_the_newest_release():
     assert f'\ndate-released: "{date}"\n' in text
 
 
-def test_the_site_lists_main_and_the_releases_and_prefers_the_newest():
-    listed = json.loads((ROOT / release.VERSIONS).read_text(encoding="utf-8"))
-    assert [one["version"] for one in listed] == ["dev", *release.releases()]
-    assert [one["version"] for one in listed if one.get("preferred")] == [*release.releases()][:1]
-    assert all(one["url"].endswith(f"/{one['version']}/") for one in listed)
-
-
 # --- the tool -------------------------------------------------------------------------------------
 @pytest.fixture
 def copy(tmp_path):
     """A repository in which nothing is released."""
-    for path in (release.VERSION_FILE, release.CITATION, release.VERSIONS):
+    for path in (release.VERSION_FILE, release.CITATION):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, tmp_path / path)
     (tmp_path / release.CHANGELOG).write_text(
@@ -86,10 +78,6 @@ def test_a_release_moves_what_is_unreleased_into_its_section(copy):
         "[0.4.0]: https://github.com/arraytape/arraytape/releases/tag/v0.4.0\n"
     )
     assert release.version_of(copy) == "0.5.0.dev0"
-    listed = json.loads((copy / release.VERSIONS).read_text())
-    assert [one["version"] for one in listed][:2] == ["dev", "0.4.0"]
-    assert [one["version"] for one in listed if one.get("preferred")] == ["0.4.0"]
-    assert listed[1]["url"].endswith("/arraytape/0.4.0/")
     (copy / release.CHANGELOG).write_text(
         text.replace("d]\n\n##", "d]\n\n### Fixed\n\n- It.\n\n##")
     )
