@@ -7,6 +7,7 @@ from __future__ import annotations
 
 KEYWORDS = {
     "howto/install": "install, installation, pip, conda, requirements, extras, offline",
+    "howto/upgrade": "upgrade, upgrading, migrate, migration, breaking changes",
     "howto/routes": "route, routes",
     "howto/devices": "cupy, gpu, cuda, device",
     "howto/pandas": "pandas, polars, dataframe, series, table",
