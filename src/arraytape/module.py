@@ -27,6 +27,12 @@ if TYPE_CHECKING:
     from ._util.array_types import HasCall, P, R_co
 
 
+# Python 3.13 adds the most similar keyword of the function, which is rarely the one that is meant.
+UNEXPECTED = re.compile(
+    r"(?P<text>.*unexpected keyword argument '(?P<name>\w+)')(\. Did you mean '\w+'\?)?"
+)
+
+
 def keywords_advised(init: Callable[..., None]) -> Callable[..., None]:
     """Wrap ``__init__`` so that an error about PyTorch's keyword, say, names the keyword used here."""
 
@@ -35,15 +41,15 @@ def keywords_advised(init: Callable[..., None]) -> Callable[..., None]:
         try:
             init(*args, **keywords)
         except TypeError as error:
-            text, key, name = str(error).partition("unexpected keyword argument ")
-            if not key or not name.endswith("'"):  # another error, or one that has advice
+            match = UNEXPECTED.fullmatch(str(error))
+            if not match:  # another error, or one that has advice
                 raise
             from ._util.other_names import counterpart
 
-            found = counterpart(name.strip("'"), "keywords")
-            if found is None or name.strip("'") not in keywords:
+            found = counterpart(match["name"], "keywords")
+            if found is None or match["name"] not in keywords:
                 raise
-            raise TypeError(f"{text}{key}{name}: {found} [at {user_line()}]") from None
+            raise TypeError(f"{match['text']}: {found} [at {user_line()}]") from None
 
     return initialize
 

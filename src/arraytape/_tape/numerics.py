@@ -216,7 +216,7 @@ class Checks:
         Return empty lists if x may have been NaN or infinite before.
         """
         write = write_of(record)
-        while frame is not None and not {"x", "value"} <= frame.f_locals.keys():
+        while frame is not None and not {"x", "value"} <= set(frame.f_locals):
             frame = frame.f_back
         if frame is None or write.old not in self.finite:
             return [], [], []
@@ -264,7 +264,7 @@ def values_of_call(frame: FrameType | None) -> Values:
     They are read from the local variables ``results`` and ``trace`` of the nearest frame that has both.
     Without such a frame, return three empty lists.
     """
-    while frame is not None and not {"trace", "results"} <= frame.f_locals.keys():
+    while frame is not None and not {"trace", "results"} <= set(frame.f_locals):
         frame = frame.f_back
     if frame is None:
         return [], [], []

@@ -129,9 +129,12 @@ class Message:
             for x, variable in zip(values, self.variables, strict=True)
         ]
         add_sources(self.sources)
-        unpickler = pickle.Unpickler(io.BytesIO(self.pickled))
-        unpickler.persistent_load = leaves.__getitem__  # type: ignore[method-assign]
-        f, params = unpickler.load()
+
+        class Unpickler(pickle.Unpickler):  # a method: Python 3.13.0 takes no function as attribute
+            def persistent_load(self, index: int) -> Array:
+                return leaves[index]
+
+        f, params = Unpickler(io.BytesIO(self.pickled)).load()
         filled = [
             leaves[leaf.index] if isinstance(leaf, LeafPlace) else leaf
             for leaf in nest.leaves(list(params))
