@@ -1,5 +1,8 @@
 """In-place operators."""
 
+import operator
+import warnings
+
 import array_api_compat.numpy as numpy
 import numpy as np
 import pytest
@@ -115,3 +118,40 @@ def test_an_operand_that_answers_itself_is_asked():
     x = xp.asarray([1.0])
     x += Stranger()
     assert x == "answered"
+
+
+PARTS = slice(1, None), slice(None, -1), slice(None, None, -1), slice(None, None, 2), slice(None), 0
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_write_that_warns_has_numpys_bits_where_the_operand_overlaps_it(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 5))
+    values = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e200, -1e200, 2.0]
+    with np.errstate(over="ignore"):
+        data = rng.choice(values, (n, n)).astype(rng.choice(["f8", "f4", "f2"]))
+    if seed % 4 == 0:
+        data = rng.integers(0, 3, (n, n))
+    names = ["iadd", "isub", "imul", "itruediv", "ipow", "imod", "imatmul"]
+    name = rng.choice(names if data.dtype.kind == "f" else names[5:])
+    target, part = [PARTS[i] for i in rng.integers(0, len(PARTS), 2)]
+
+    def write(x, turned):
+        y = x.T if turned else x
+        x, y = (x, y) if name == "imatmul" else (x[target], y[part])
+        getattr(operator, name)(x, y)
+
+    for turned in (False, True):
+        expected, x = data.copy(), xp.asarray(data, copy=True)
+        with warnings.catch_warnings(record=True) as numpys:
+            warnings.simplefilter("always")
+            try:
+                write(expected, turned)
+            except (ValueError, TypeError):  # shapes that do not fit, or a number as the target
+                continue
+        with warnings.catch_warnings(record=True) as ours:
+            warnings.simplefilter("always")
+            write(x, turned)
+        np.testing.assert_array_equal(np.asarray(x), expected, strict=True)
+        assert len(ours) == len(numpys), (name, target, part)
+        assert all(one.filename == __file__ for one in ours)

@@ -30,6 +30,7 @@ ATTACKS = {  # name -> module that defines ATTACK
     "replayed-calls": "attack.replayed_calls",
     "replayed-nested": "attack.replayed_nested",
     "replayed-state": "attack.replayed_state",
+    "replayed-dtypes": "attack.replayed_dtypes",
     "taped-programs": "attack.taped_programs",
     "dispatched-calls": "attack.dispatched_calls",
     "policies": "attack.policies",

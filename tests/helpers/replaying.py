@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 import arraytape as xp
+from arraytape._array.array import SCALAR
 from arraytape._array.views import current
 from arraytape._util import nest
 
@@ -78,6 +79,8 @@ def compare(found, expected, what, near=0.0):
             a, b = (text_of(x), text_of(y)) if isinstance(x, BaseException) else (x, y)
             assert a == b or repr(a) == repr(b), f"{what}, result {i}: {a}, eager {b}"
             continue
+        scalars = [one._state & SCALAR for one in (x, y)]
+        assert scalars[0] == scalars[1], f"{what}, result {i}: immutable {scalars}"
         if bits(x) == bits(y):
             continue
         exact = False

@@ -237,10 +237,18 @@ def write_back(buffer: Any, last: tuple[str, Any], part: RawArray, at: RawWriter
     if kind is DIAGONAL:
         return at.put(buffer, diagonal_key(part, argument, at.xp), part)
     if kind is REAL:
-        return at.put(buffer, ..., part + 1j * at.xp.imag(buffer))
+        return at.put(buffer, ..., complex_of_parts(part, at.xp.imag(buffer), at.xp))
     if kind is IMAG:
-        return at.put(buffer, ..., at.xp.real(buffer) + 1j * part)
+        return at.put(buffer, ..., complex_of_parts(at.xp.real(buffer), part, at.xp))
     return at.xp.reshape(part, buffer.shape)
+
+
+def complex_of_parts(real: RawArray, imaginary: RawArray, xp: Namespace) -> Any:
+    """Return complex numbers with these parts.
+
+    ``real + 1j * imaginary`` would be NaN where a part is infinite, and would lose the sign of zeros.
+    """
+    return xp.reinterpreted(xp.stack([real, imaginary], axis=-1), "c")[..., 0]
 
 
 def diagonal_key(part: RawArray, offset: int, xp: Namespace) -> tuple[Any, ...]:

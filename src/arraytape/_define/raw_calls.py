@@ -116,10 +116,11 @@ def raise_explained(
     raise explain(op, error, **dict(zip(names, args, strict=True)), **keywords) from error
 
 
-def at_users_line(raw: Raw, error: Exception) -> Raw:
+def at_users_line(raw: Raw, error: Exception | None) -> Raw:
     """Return a function that runs ``raw`` so that Python attributes its warnings to the user's line.
 
     error : the exception of the first call; its traceback shows which line of a Python function warned.
+        None if there was no call, and ``raw`` is no Python function.
     """
     frame = user_frame()
     if frame is None:
@@ -132,7 +133,7 @@ def at_users_line(raw: Raw, error: Exception) -> Raw:
         return partial(FunctionType(code, scope), raw)
     # A raw function in Python warns itself.  Shift its first line number, so that the line that warned
     # gets the line number of the user's call.
-    code, trace = raw.__code__, error.__traceback__
+    code, trace = raw.__code__, error.__traceback__ if error else None
     while trace is not None and trace.tb_frame.f_code != code:
         trace = trace.tb_next
     below = trace.tb_lineno - code.co_firstlineno if trace else 0

@@ -39,6 +39,7 @@ from .numpy_arguments import (
     ShapeLike,
     assemble_argument,
     assembled,
+    complex_from_parts,
 )
 from .reshaped_names import code_that_reshapes
 
@@ -166,7 +167,7 @@ def nan_to_num(x: ArrayLike, copy: bool = True, *more: Any, **named: Any) -> Any
     if not isinstance(x, Array) or x.dtype.kind != "c":
         return of_numpy(np.nan_to_num)(x, copy, *more, **named)
     parts = [of_numpy(np.nan_to_num)(part(x), True, *more, **named) for part in (np.real, np.imag)]
-    found = parts[0] + 1j * parts[1]
+    found = complex_from_parts(*parts)
     if copy:
         return found
     setitem(x, ..., found)

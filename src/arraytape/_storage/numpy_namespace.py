@@ -238,6 +238,11 @@ def read_only_view(x: np.ndarray[Any, Any], _: None = None, /) -> Any:
     return view
 
 
+def count_nonzero(x: np.ndarray[Any, Any], /, *, axis: Axis = None, keepdims: bool = False) -> Any:
+    # np.count_nonzero returns an int if ``axis`` is None, and otherwise what other reductions return.
+    return scalar_if_0d(np.asarray(np.count_nonzero(x, axis=axis, keepdims=keepdims)))
+
+
 def matrix_transpose(x: np.ndarray[Any, Any], /) -> Any:
     return x.mT
 

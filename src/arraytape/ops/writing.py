@@ -534,17 +534,25 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
         try:
             try:
                 if has_numpys_values and type(data) is np.ndarray:
-                    raw(written, v)
+                    if type(v) is np.ndarray and v is not written and share_memory(written, v):
+                        # NumPy may compute in a copy, which the error in place of a warning discards.
+                        at_users_line(raw, None)(written, v)
+                    else:
+                        raw(written, v)
                 else:
                     memory = update(x, v, memory)
             except Exception as error:
                 if not is_warning(error):
                     incomplete = None if isinstance(error, REFUSALS) else x
                     raise explain(f"in-place {op.name}", error, x1=data, x2=v) from error
-                # NumPy has written before it warns, so the write is to be recorded.
+                # NumPy has written before it warns, so the write is to be recorded.  A matrix product
+                # has only been computed in a copy.
+                if op.name == "matmul":
+                    at_users_line(raw, error)(written, v)
                 record_add(x, sign, written_id, v, written, memory)
                 incomplete = None
-                warn_of_result(op.name, x._data, v)
+                if op.name != "matmul":
+                    warn_of_result(op.name, x._data, v)
                 return x
             record_add(x, sign, written_id, v, written, memory)
         except BaseException:
@@ -555,6 +563,16 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
     method.__name__ = method.__qualname__ = f"__i{short}__"
     method.__doc__ = in_place_docstring(op.name, short)
     return method
+
+
+def share_memory(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> bool:
+    """Return True if the memory of two arrays may overlap.
+
+    For views of two arrays that own their memory, it is faster than ``np.may_share_memory``.
+    """
+    one, other = x if x.base is None else x.base, y if y.base is None else y.base
+    owners = type(one) is type(other) is np.ndarray and one.base is None and other.base is None
+    return (one is other or not owners) and np.may_share_memory(x, y)
 
 
 def sum_in_layout(result: Array, data: np.ndarray[Any, Any], v: np.ndarray[Any, Any]) -> None:

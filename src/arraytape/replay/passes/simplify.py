@@ -216,7 +216,7 @@ def mean(node: Node, new: New) -> Node | None:
         return None
     x = node.args[0]
     count = math.prod(x.shape) // max(1, math.prod(node.shape))
-    if not count:
+    if not count or x.dtype != node.dtype:  # NumPy adds integers as floats
         return None
     whole = like(node, "sum", numpy_namespace.sum, x)
     whole.keywords = dict(node.keywords)
@@ -521,7 +521,8 @@ def by_op(*rewrites: Rewrite) -> Rules:
 
 
 ALGEBRA = by_op(
-    Rewrite("x * ONE", "x", lambda node, x, ONE: ONE == 1.0 and same_layout(x, node), "fciu"),
+    # For complex x, the product is NaN where a part of x is infinite.
+    Rewrite("x * ONE", "x", lambda node, x, ONE: ONE == 1.0 and same_layout(x, node), "fiu"),
     # For x = -0.0 the sum would be 0.0; the change of this sign is accepted.
     Rewrite("x + zero", "x", lambda node, x, zero: is_zero(zero) and same_layout(x, node), "fciub"),
     # NumPy itself computes x ** 2 in this way.

@@ -9,15 +9,16 @@ program.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Sequence
 from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._array.array import IS_VIEW, KEPT, PINNED, SCALAR, Array, wrap
+from ..._array.array import IS_VIEW, KEPT, PINNED, SCALAR, Array, View, wrap
 from ..._array.exports import is_shared
-from ..._array.views import current, keep_data, root_of
+from ..._array.views import current, extended_path, keep_data, root_of
 from ..._record.mode_stack import Mode, OpFunctionLike, pushed
 from ..._record.stack import only_recorders
 from ..._storage.storage import MAKING
@@ -118,16 +119,25 @@ class Lifter:
         """Make the arguments ``views`` views of ``root`` again, because the function uses the root, too.
 
         Until then, each argument had a stand-in of its own for its data.  Values that the function has
-        written to the views are written to the root.  The call is not replayed.
+        written to the views are written to the root, and views of the arguments become views of the
+        root.  The call is not replayed.
         """
         self.spoil("an argument is a view of an Array that it uses")
-        for x in views:
-            one = self.lifted[id(x)]
-            now = x._data
-            x._state, x._value_id = one.state, one.value_id
-            x._view.src = None
-            if now is not one.traced:
-                x[...] = wrap(now, 0, 0)
+        token = ACTIVE.set(self.trace)  # the function may have ended, if the root is in its result
+        try:
+            for x in views:
+                one = self.lifted[id(x)]
+                now, value_id = x._data, x._value_id
+                x._state, x._value_id = one.state, one.value_id
+                x._view.src = None
+                if now is not one.traced:
+                    x[...] = wrap(now, value_id, KEPT)
+                for link in gc.get_referrers(x):  # links of views of x that the function has made
+                    if isinstance(link, View) and link.root is x:
+                        link.path = extended_path(root, x._view.path, link.path)
+                        link.root, link.src, link.seen = root, None, 0
+        finally:
+            ACTIVE.reset(token)
 
     def replace_data(self, x: Array) -> None:
         """Replace the data of an Array by traced data, a stand-in that is a new input of the program.
