@@ -13,6 +13,7 @@ from arraytape._storage.storage import EVERYWHERE
 from arraytape.testing.samples import materialise
 
 PARAMETERS = {"cast": {"dtype": np.dtype(float)}, "discretized": {"dtype": np.dtype(int)}}
+SPECIAL = 0.0, np.inf, -np.inf, np.nan, complex(np.inf, np.nan), 0j
 NAMES = [
     op.name for op in REGISTRY.values()
     if op.kind != "composite" and 1 <= len(op.inputs) <= 3 and not op.name.startswith("special.")
@@ -26,7 +27,11 @@ def calls(op):
         yield materialise(op, sample), sample.parameters
     for dtype in (float, int, bool):
         for shape in ((), (2,)):
-            yield [np.ones(shape, dtype)] * len(op.inputs), PARAMETERS.get(op.name, {})
+            arguments = [np.ones(shape, dtype)] * len(op.inputs)
+            yield arguments, PARAMETERS.get(op.name, {})
+            yield arguments, {"axis": -1}
+    for values in itertools.product(SPECIAL, repeat=len(op.inputs)):
+        yield [np.asarray(x) for x in values], PARAMETERS.get(op.name, {})
 
 
 def kinds_of_results(op):

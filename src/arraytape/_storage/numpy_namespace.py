@@ -239,8 +239,8 @@ def read_only_view(x: np.ndarray[Any, Any], _: None = None, /) -> Any:
 
 
 def count_nonzero(x: np.ndarray[Any, Any], /, *, axis: Axis = None, keepdims: bool = False) -> Any:
-    # np.count_nonzero returns an int if ``axis`` is None, and otherwise what other reductions return.
-    return scalar_if_0d(np.asarray(np.count_nonzero(x, axis=axis, keepdims=keepdims)))
+    # np.count_nonzero returns an int if ``axis`` is None, and otherwise an array or a NumPy scalar.
+    return np.asarray(np.count_nonzero(x, axis=axis, keepdims=keepdims))
 
 
 def matrix_transpose(x: np.ndarray[Any, Any], /) -> Any:
@@ -406,7 +406,7 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
     if floored.dtype.kind != "f" or (np.isfinite(floored).all() and np.isfinite(x2).all()):
         return floored
     with Quiet():
-        return standard.floor_divide(x1, x2, floored, np)
+        return scalar_if_0d(standard.floor_divide(x1, x2, floored, np))
 
 
 def expm1(x: np.ndarray[Any, Any], /) -> Any:

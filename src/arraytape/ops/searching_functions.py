@@ -102,7 +102,7 @@ def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
     """Find the index of the first minimum along an axis."""
 
 
-@without_derivative(takes="any", gives=("reduced", "index"), signature="(AXES)->()")
+@without_derivative(takes="any", gives=("reduced", "index"), signature="(AXES)->()", scalars=False)
 def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Count the elements over axes (all by default) that are not 0."""
 
