@@ -484,7 +484,7 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
     One function, because further function calls would slow down ``x += y``.
     """
     functional = getattr(operator, {"and": "and_", "or": "or_"}.get(short, short))
-    raw = getattr(operator, f"i{short}")
+    raw = matmul_in_place if op.name == "matmul" else getattr(operator, f"i{short}")
     update = make_update(op, raw, functional)
     # The op floor_divide differs from NumPy's for infinities: see ``make_update``.
     has_numpys_values = op.name != "floor_divide"
@@ -534,25 +534,17 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
         try:
             try:
                 if has_numpys_values and type(data) is np.ndarray:
-                    if type(v) is np.ndarray and v is not written and share_memory(written, v):
-                        # NumPy may compute in a copy, which the error in place of a warning discards.
-                        at_users_line(raw, None)(written, v)
-                    else:
-                        raw(written, v)
+                    (raw if v is written else raw_for(raw, written, v))(written, v)
                 else:
                     memory = update(x, v, memory)
             except Exception as error:
                 if not is_warning(error):
                     incomplete = None if isinstance(error, REFUSALS) else x
                     raise explain(f"in-place {op.name}", error, x1=data, x2=v) from error
-                # NumPy has written before it warns, so the write is to be recorded.  A matrix product
-                # has only been computed in a copy.
-                if op.name == "matmul":
-                    at_users_line(raw, error)(written, v)
+                # NumPy has written before it warns, so the write is to be recorded.
                 record_add(x, sign, written_id, v, written, memory)
                 incomplete = None
-                if op.name != "matmul":
-                    warn_of_result(op.name, x._data, v)
+                warn_of_result(op.name, x._data, v)
                 return x
             record_add(x, sign, written_id, v, written, memory)
         except BaseException:
@@ -565,14 +557,32 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
     return method
 
 
-def share_memory(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> bool:
-    """Return True if the memory of two arrays may overlap.
+def raw_for(raw: Callable[[Any, Any], Any], x: np.ndarray[Any, Any], y: RawOperand) -> Any:
+    """Return the function that computes ``x op= y`` in place: ``raw``, or one that also runs ``raw``.
 
-    For views of two arrays that own their memory, it is faster than ``np.may_share_memory``.
+    If x and y overlap, NumPy may compute in a copy of x, which an error in place of a warning discards.
+    So the function then warns at the user's line, without such an error.
     """
+    if type(y) is not np.ndarray:
+        return raw
     one, other = x if x.base is None else x.base, y if y.base is None else y.base
     owners = type(one) is type(other) is np.ndarray and one.base is None and other.base is None
-    return (one is other or not owners) and np.may_share_memory(x, y)
+    # For views of two arrays that own their memory, this is faster than ``np.may_share_memory``.
+    apart = one is not other and owners
+    return raw if apart or not np.may_share_memory(x, y) else at_users_line(raw, None)
+
+
+def matmul_in_place(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Any:
+    """Compute ``x @= y``.  NumPy computes in a copy of x, which an error in place of a warning discards.
+
+    So the product is then computed again, with a warning at the user's line.
+    """
+    try:
+        return operator.imatmul(x, y)
+    except TypeError as error:
+        if not is_warning(error):
+            raise
+        return at_users_line(operator.imatmul, error)(x, y)
 
 
 def sum_in_layout(result: Array, data: np.ndarray[Any, Any], v: np.ndarray[Any, Any]) -> None:
