@@ -259,7 +259,27 @@ def sinc_derivative(x: RawArray, order: int, xp: Namespace) -> Any:
     return math.pi**order * xp.where(near, series, found)
 
 
-class Standard:
+class Compositions:
+    """Functions of a raw namespace that are compositions of its other functions."""
+
+    def solve_again(self, x1: RawArray, x2: RawArray, /, *, adjoint: bool = False) -> Any:
+        return solve_again(x1, x2, adjoint, self)
+
+    def matmul_adjoint(self, x1: RawArray, x2: RawArray, /, first: bool, second: bool) -> Any:
+        return matmul_adjoint(x1, x2, first, second, self)
+
+    def window_correlation(
+        self, x1: RawArray, x2: RawArray, /, part: str, lengths: Sizes, geometry: Geometry
+    ) -> Any:
+        return window_correlation(x1, x2, part, lengths, geometry, self)
+
+    def sum_adjoint(
+        self, x: RawArray, /, into: tuple[int, ...], along: Axis, keepdims: bool
+    ) -> Any:
+        return sum_adjoint(x, into, along, keepdims, self)
+
+
+class Standard(Compositions):
     """A raw namespace: the functions on a library's arrays that ops and derivative rules call.
 
     base : the library's array API namespace, which has NumPy's dtypes.
@@ -353,22 +373,6 @@ class Standard:
 
     def cofactors(self, x: RawArray, /) -> Any:
         return cofactors(x, self)
-
-    def solve_again(self, x1: RawArray, x2: RawArray, /, *, adjoint: bool = False) -> Any:
-        return solve_again(x1, x2, adjoint, self)
-
-    def matmul_adjoint(self, x1: RawArray, x2: RawArray, /, first: bool, second: bool) -> Any:
-        return matmul_adjoint(x1, x2, first, second, self)
-
-    def window_correlation(
-        self, x1: RawArray, x2: RawArray, /, part: str, lengths: Sizes, geometry: Geometry
-    ) -> Any:
-        return window_correlation(x1, x2, part, lengths, geometry, self)
-
-    def sum_adjoint(
-        self, x: RawArray, /, into: tuple[int, ...], along: Axis, keepdims: bool
-    ) -> Any:
-        return sum_adjoint(x, into, along, keepdims, self)
 
     def inverse_again(self, x: RawArray, singular: RawArray, /) -> Any:
         return inverse_again(x, singular, self)

@@ -19,8 +19,7 @@ from ..._record.op import REGISTRY
 from ..._record.op_facts import facts_of
 from ..._util.array_types import Index, RawArray
 from .. import numpy_namespace, standard
-from ..correlations import Geometry, Sizes, window_correlation
-from ..standard import Axis, Size
+from ..standard import Size
 from ..storage import STORAGES, storage_at, storage_of
 from . import indexing as keys
 from . import matrix_products
@@ -115,7 +114,7 @@ class Extension:
         return self.namespace.find(self.prefix + name)
 
 
-class BatchedNamespace:
+class BatchedNamespace(standard.Compositions):
     """The raw namespace of batched data; its functions also accept data that is not batched.
 
     Batched data holds an array for each example of a vmap.  The namespace has the array API standard's
@@ -484,19 +483,6 @@ class BatchedNamespace:
                 f"vecdot: unequal lengths, shapes {tuple(x1.shape)}, {tuple(x2.shape)}"
             )
         return self.sum(self.conj(x1) * x2, axis=-1)
-
-    def matmul_adjoint(self, x1: RawArray, x2: RawArray, /, first: bool, second: bool) -> Any:
-        return standard.matmul_adjoint(x1, x2, first, second, self)
-
-    def window_correlation(
-        self, x1: RawArray, x2: RawArray, /, part: str, lengths: Sizes, geometry: Geometry
-    ) -> Any:
-        return window_correlation(x1, x2, part, lengths, geometry, self)
-
-    def sum_adjoint(
-        self, x: RawArray, /, into: tuple[int, ...], along: Axis, keepdims: bool
-    ) -> Any:
-        return standard.sum_adjoint(x, into, along, keepdims, self)
 
     def inverse_again(self, x: RawArray, singular: RawArray, /) -> Any:
         (data, where), axis_ids = aligned((x, singular))

@@ -25,9 +25,7 @@ from .traced import (
     Traced,
     call_noted,
     call_unseen,
-    foreign_call,
     guarded_value,
-    noted_function,
     traced_value,
     traced_values,
 )
@@ -41,31 +39,10 @@ if TYPE_CHECKING:
 
 
 class DeviceNamespace(TracedNamespace):
-    """The raw functions of a device's storage, which add their calls to the program under construction.
-
-    traced : the storage of the traced data.
-    """
-
-    def __init__(self, traced: DeviceStorage) -> None:
-        super().__init__(traced.base.xp)
-        self._traced = traced
-
-    def asarray(
-        self,
-        x: RawArray,
-        /,
-        *,
-        dtype: npt.DTypeLike | None = None,
-        device: Hashable = None,
-        copy: bool | None = None,
-    ) -> Any:
-        return self._traced.asarray(x, dtype, device, copy)
+    """The raw functions of a device's storage, which add their calls to the traced program."""
 
     def key(self, key: Index, x: RawArray) -> Any:
         return self._traced.key(key, x)
-
-    def conj(self, x: RawArray, /) -> Any:
-        return call_noted("conj", self._base.conj, x)
 
     def inverse_again(self, x: RawArray, singular: RawArray, /) -> Any:
         return call_noted("inverse_again", self._base.inverse_again, x, singular)
@@ -85,20 +62,10 @@ class DeviceStorage(TracedStorage):
         self.base, self.kind = base, kind
         self.name = f"traced {base.name}"
         self.ordered_writes = base.ordered_writes
-        self.xp = DeviceNamespace(self)
+        self.xp = DeviceNamespace(base.xp, traced=self)
 
     def function(self, name: str) -> Callable[..., Any]:
         return Storage.function(self, name)
-
-    def beneath(self, data: RawArray) -> Storage:
-        return self.base
-
-    def elementwise(self, functions: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
-        function = functions[self.base.kind]
-        op = getattr(functions, "op", None)
-        if op is None:
-            return noted_function(getattr(function, "__name__", "elementwise"), function)
-        return lambda *args, **keywords: foreign_call(op.name, function, args, keywords)
 
     def numpys_value(
         self, function: Callable[..., Any], args: tuple[Any, ...], keywords: Mapping[str, Any]
@@ -108,9 +75,6 @@ class DeviceStorage(TracedStorage):
     # --- devices ----------------------------------------------------------------------------------
     def device(self, data: RawArray) -> Any:
         return self.base.device(traced_value(data))
-
-    def on(self, device: Hashable) -> Any:
-        return self.base.on(device)
 
     def moved(self, data: RawArray, device: Hashable) -> Any:
         return call_noted("moved", self.base.moved, data, device)
@@ -167,9 +131,6 @@ class DeviceStorage(TracedStorage):
             return data
         return call_noted("contiguous", self.base.contiguous, data)
 
-    def order(self, data: RawArray) -> str:
-        return self.base.order(traced_value(data))
-
     def laid_out(self, data: RawArray, like: Any) -> Any:
         value, pattern = traced_value(data), traced_value(like)
         if value.strides == pattern.strides:
@@ -198,9 +159,6 @@ class DeviceStorage(TracedStorage):
     def shares(self, part: RawArray, whole: RawArray) -> bool:
         return self.base.shares(traced_value(part), traced_value(whole))
 
-    def writeable(self, data: RawArray) -> bool:
-        return self.base.writeable(traced_value(data))
-
     def key(self, key: Index, data: RawArray) -> Any:
         if type(key) is tuple:
             return tuple([self.key(part, data) for part in key])
@@ -208,14 +166,6 @@ class DeviceStorage(TracedStorage):
 
     def unless_none(self, mask: RawArray) -> Any:
         return mask
-
-    def has_nan(self, data: RawArray) -> bool:
-        found = call_unseen(self.base.has_nan, traced_value(data))
-        trace = ACTIVE.get()
-        # A NaN needs no guard: the program then has the guarded rerun, which is right in any case.
-        if trace is not None and not found:
-            trace.guard("no NaN", trace.node_of(data), None)
-        return bool(found)
 
 
 def added_on_device(storage: Storage, x: RawArray, key: Index, value: RawArray) -> Any:

@@ -14,7 +14,6 @@ import numpy as np
 
 from ..._record.op_facts import hull, state_facts
 from ..._storage import factors, numpy_namespace, standard
-from ..._storage.correlations import Geometry, Sizes, window_correlation
 from ..._storage.decompositions import libraries
 from ..._storage.numpy_storage import NUMPY, arranged, order_in_memory
 from ..._storage.scattering import add_at
@@ -36,6 +35,7 @@ from .traced import (
     TRACED_TYPES,
     Traced,
     call_noted,
+    call_unseen,
     foreign_call,
     guarded_value,
     noted_function,
@@ -50,16 +50,17 @@ if TYPE_CHECKING:
 UPLOAD = "upload"  # the op of a copy from the host to a device
 
 
-class TracedNamespace:
+class TracedNamespace(standard.Compositions):
     """NumPy's namespace, or a submodule such as linalg, whose functions record their calls.
 
     The calls become the program that replays run.
     base : the namespace.
     prefix : the prefix of the names of calls, such as "linalg.".
+    traced : the storage of the traced data; None for a submodule.
     """
 
-    def __init__(self, base: Any, prefix: str = "") -> None:
-        self._base, self._prefix = base, prefix
+    def __init__(self, base: Any, prefix: str = "", traced: Any = None) -> None:
+        self._base, self._prefix, self._traced = base, prefix, traced
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._base, name)
@@ -79,31 +80,14 @@ class TracedNamespace:
         device: Hashable = None,
         copy: bool | None = None,
     ) -> Any:
-        return TRACED.asarray(x, dtype, device, copy)
+        return self._traced.asarray(x, dtype, device, copy)
 
     def key(self, key: Index, x: RawArray) -> Any:
         return key
 
-    def conj(self, x: RawArray, /) -> Any:
-        return call_noted("conj", np.conj, x)
-
     # NumPy's storage caches the factors of a matrix by the ``id()`` of its data.  A program reuses
-    # memory for other data, so the functions without a cache are traced here.  The optimisation pass
-    # ``factored_once`` finds matrices that are factored twice.
-    def solve_again(self, x1: RawArray, x2: RawArray, /, *, adjoint: bool = False) -> Any:
-        return standard.solve_again(x1, x2, adjoint, self)
-
-    def matmul_adjoint(self, x1: RawArray, x2: RawArray, /, first: bool, second: bool) -> Any:
-        return standard.matmul_adjoint(x1, x2, first, second, self)
-
-    def window_correlation(
-        self, x1: RawArray, x2: RawArray, /, part: str, lengths: Sizes, geometry: Geometry
-    ) -> Any:
-        return window_correlation(x1, x2, part, lengths, geometry, self)
-
-    def sum_adjoint(self, x: RawArray, /, into: tuple[int, ...], along: Any, keepdims: bool) -> Any:
-        return standard.sum_adjoint(x, into, along, keepdims, self)
-
+    # memory for other data, so functions without a cache are traced: these two, and ``solve_again``.
+    # The optimisation pass ``factored_once`` finds matrices that are factored twice.
     def inverse_again(self, x: RawArray, singular: RawArray, /) -> Any:
         return call_noted("inverse_again", inverse_again, x, singular)
 
@@ -112,10 +96,16 @@ class TracedNamespace:
 
 
 class TracedStorage(Storage):
-    """The storage of traced data: it calls NumPy's functions, and records these calls."""
+    """The storage of traced data: it calls NumPy's functions, and records these calls.
+
+    base : the storage of the values themselves.
+    """
 
     name, kind, mixed = "traced", Traced, 1
-    xp: Any = TracedNamespace(numpy_namespace)
+    base: Storage = NUMPY
+
+    def __init__(self) -> None:
+        self.xp: Any = TracedNamespace(numpy_namespace, traced=self)
 
     def function(self, name: str) -> Callable[..., Any]:
         return moved_in_trace if name == "moved" else super().function(name)
@@ -125,7 +115,7 @@ class TracedStorage(Storage):
         return None if kind is None else STORAGES[kind]
 
     def beneath(self, data: RawArray) -> Storage:
-        return NUMPY
+        return self.base
 
     def adopted(self, data: RawArray) -> Any:
         trace = ACTIVE.get()
@@ -136,7 +126,7 @@ class TracedStorage(Storage):
         return trace.from_outside(data)
 
     def elementwise(self, functions: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
-        function = functions[np.ndarray]
+        function = functions[self.base.kind]
         op = getattr(functions, "op", None)
         if op is None:
             return noted_function(getattr(function, "__name__", "elementwise"), function)
@@ -161,7 +151,7 @@ class TracedStorage(Storage):
         return HOST
 
     def on(self, device: Hashable) -> Any:
-        return NUMPY.on(device)
+        return self.base.on(device)
 
     def moved(self, data: RawArray, device: Hashable) -> Any:
         return self.copy(data)
@@ -214,7 +204,7 @@ class TracedStorage(Storage):
         return call_noted("contiguous", contiguous, data)
 
     def order(self, data: RawArray) -> str:
-        return NUMPY.order(traced_value(data))
+        return self.base.order(traced_value(data))
 
     def laid_out(self, data: RawArray, like: Any) -> Any:
         value = traced_value(data)
@@ -254,7 +244,7 @@ class TracedStorage(Storage):
         return np.may_share_memory(traced_value(part), traced_value(whole))
 
     def writeable(self, data: RawArray) -> bool:
-        return NUMPY.writeable(traced_value(data))
+        return self.base.writeable(traced_value(data))
 
     def key(self, key: Index, data: RawArray) -> Any:
         return key
@@ -268,13 +258,12 @@ class TracedStorage(Storage):
         return found if found is None else mask
 
     def has_nan(self, data: RawArray) -> bool:
-        value = traced_value(data)
-        found = NUMPY.has_nan(value)
+        found = call_unseen(self.base.has_nan, traced_value(data))
         trace = ACTIVE.get()
         # A NaN needs no guard: the program then has the guarded rerun, which is right in any case.
         if trace is not None and not found:
             trace.guard("no NaN", trace.node_of(data), None)
-        return found
+        return bool(found)
 
 
 def moved_in_trace(data: Any, /, device: Hashable) -> Any:
