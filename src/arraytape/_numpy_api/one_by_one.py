@@ -18,6 +18,7 @@ from .._record.stack import BaseRecorder, Recorder, entered, new_value_id
 from .._storage.batched.batched_data import NoBatchedForm, axis_ids_of, lengths_of, recorders_within
 from .._storage.storage import HERE
 from .._tape.hidden_axes import batched, unbatched
+from .._tape.jacobian import lacks_batched_form
 from .._util.errors import user_line
 from ..ops.creation_functions import asarray
 from ..ops.manipulation_functions import stack
@@ -41,17 +42,6 @@ def map_nested_arrays(value: Any, function: Callable[[Array], Any]) -> Any:
     return value
 
 
-def needs_separate_calls(error: BaseException | None) -> bool:
-    """Return True if a call under ``vmap`` failed because each example needs a call of its own.
-
-    That is so if the error or one of its causes is NoBatchedForm, as for ``float(x)``: x has no single
-    value.
-    """
-    while error is not None and not isinstance(error, NoBatchedForm):
-        error = error.__cause__
-    return error is not None
-
-
 def together_or_one_by_one(
     name: str, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
@@ -64,7 +54,7 @@ def together_or_one_by_one(
         return function(*args, **options)
     except TypeError as error:
         data = [current(x)[1] for x in iterate_arrays((args, options))]
-        if not (axis_ids := axis_ids_of(data)) or not needs_separate_calls(error):
+        if not (axis_ids := axis_ids_of(data)) or not lacks_batched_form(error):
             raise
     return one_by_one(name, function, args, options, axis_ids[0], lengths_of(data)[axis_ids[0]])
 
