@@ -163,11 +163,9 @@ def made_as_array(original: Function, *args: Any, **keywords: Any) -> Any:
 # --- the functions that keep Arrays ----------------------------------------------------------------
 # array_api_compat passes values of NumPy's private enumeration as ``copy=``.  Dict from these to values
 # of the standard.
-COPIES: dict[Any, bool | None] = (
-    {np._CopyMode.ALWAYS: True, np._CopyMode.IF_NEEDED: None, np._CopyMode.NEVER: False}
-    if hasattr(np, "_CopyMode")
-    else {}
-)
+COPIES: dict[Any, bool | None] = {
+    np._CopyMode.ALWAYS: True, np._CopyMode.IF_NEEDED: None, np._CopyMode.NEVER: False
+}  # fmt: skip
 
 
 def asarray(
