@@ -145,14 +145,9 @@ class Kernel:
         """Return the name of a pointer in the text of the function; the same for equal pointers."""
         return self.pointers.setdefault(pointer, f"%p{len(self.pointers)}")
 
-    def pointer_to(self, place: Place, step: int = 0) -> At:
-        """Return the address of the first element of the data at ``place``.
-
-        place : buffer, offset and layout of the data.
-        step : the bytes from one block (some rows of an array) to the next; 0 if all blocks use the same
-            data.
-        """
-        return self.name_pointer(Pointer(place.buffer, place.offset, step)), 0
+    def pointer_to(self, place: Place) -> At:
+        """Return the address of the first element of the data at ``place``."""
+        return self.name_pointer(Pointer(place.buffer, place.offset)), 0
 
     # --- numbers ----------------------------------------------------------------------------------
     def scale_offset(self, x: Offset, factor: int) -> Offset:
