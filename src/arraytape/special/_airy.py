@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from .._array.array import Array
 from .._storage.special import kernel
+from .._storage.storage import is_complex
 from ..ops import elementwise_functions as elements
-from ._bessel import is_complex_operand
 from ._bessel_scaled import real_data
 from ._several import special_tuple
 from ._statement import STATEMENTS, special
@@ -153,7 +153,7 @@ def bip_scaled(z: RawArray, s: RawArray, *, xp: Namespace) -> Any:
 
 def real_exponent(z: RawArray, xp: Namespace) -> Any:
     """Return ``abs(real(2 / 3 z ** 1.5))``, the exponent by which airye scales Bi; 0 for real z < 0."""
-    if not is_complex_operand(z):
+    if not is_complex(z):
         z = xp.where(z > 0, z, 0 * z)
     return xp.abs(real_data(TWO_THIRDS * z * xp.sqrt(z), xp))
 
@@ -171,7 +171,7 @@ OF_COMPLEX = (
 
 
 def airye_of_any(z: Array | complex, /) -> tuple[Array, ...]:
-    if not is_complex_operand(z):
+    if not is_complex(z):
         return airye(z)
     s = elements.abs(elements.real(TWO_THIRDS * z * elements.sqrt(z)))
     ai, aip = (STATEMENTS[f"airye_{part}"].function(z) for part in ("eai", "eaip"))

@@ -16,6 +16,7 @@ import numpy as np
 
 from .._array.array import Array
 from .._record.plan import Unknown
+from .._storage.storage import is_complex
 from ..ops import elementwise_functions as elements
 from ..ops.creation_functions import asarray
 from ..ops.data_type_functions import astype
@@ -190,12 +191,6 @@ for _name, _kind, _signs, _source in (
     state_spherical(f"{_name}_d", f"The derivative of the {_kind}", *_signs, _source)
 
 
-def is_complex_operand(z: RawArray | npt.ArrayLike) -> bool:
-    """Return True if z, an Array, a NumPy array or a number, is complex."""
-    dtype = getattr(z, "dtype", None)
-    return isinstance(z, complex) if dtype is None else dtype.kind == "c"
-
-
 def spherical(name: str, sign: int) -> Callable[..., Array]:
     """Return the public spherical Bessel function ``name``.
 
@@ -209,7 +204,7 @@ def spherical(name: str, sign: int) -> Callable[..., Array]:
     ) -> Array:
         f: Callable[..., Array] = STATEMENTS[f"_{name}_d" if derivative else f"_{name}"].function
         n = astype(n, np.int64) if isinstance(n, Array) else np.asarray(n, dtype=np.int64)
-        if is_complex_operand(z):
+        if is_complex(z):
             return f(n, z)
         z = z if isinstance(z, Array) else asarray(z)
         positive = f(n, where(z < 0, -z, z))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._array.array import Array
 from .._storage.special import kernel
+from .._storage.storage import is_complex
 from ..ops import elementwise_functions as elements
 from ._bessel import (
     ARGUMENTS,
@@ -21,7 +22,6 @@ from ._bessel import (
     ORDERS,
     half_difference,
     half_sum,
-    is_complex_operand,
 )
 from ._bessel_orders import ive_slope_by_order
 from ._statement import special
@@ -256,7 +256,7 @@ def scaled_by_part(name: str, part: Callable[[Any], Array]) -> Callable[..., Arr
     of_real, of_complex = REAL_OF[name], COMPLEX_OF[name]
 
     def scaled_bessel(v: Array | npt.ArrayLike, z: Array | npt.ArrayLike, /) -> Array:
-        if not is_complex_operand(z):
+        if not is_complex(z):
             return of_real(v, z)
         return of_complex(v, z, elements.abs(part(z)))
 
