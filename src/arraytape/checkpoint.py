@@ -29,7 +29,6 @@ import stat
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -47,6 +46,7 @@ from ._util.errors import (
     stacklevel,
     user_line,
 )
+from ._util.imports import import_or_advise
 from .module import Module, named, walk
 from .variable import AllOrNone, Variable, detached
 
@@ -115,7 +115,7 @@ def save(path: PathLike, state: Any) -> None:
     ...     print(sorted(xp.checkpoint.load(path)))
     ['model.bias', 'model.kernel']
     """
-    safetensors = package()
+    safetensors = safetensors_of_numpy()
     target = resolve_path("save", path)
     values = {name: host_of(variable) for name, variable in variables_of("save", state).items()}
     if not values:
@@ -131,7 +131,7 @@ def save(path: PathLike, state: Any) -> None:
         "complex": pairs,
         "sha256": digest(encoded, [VERSION, pairs]),
     }
-    content = safetensors.numpy.save(encoded, {HEADER: json.dumps(ours)})
+    content = safetensors.save(encoded, {HEADER: json.dumps(ours)})
     with open_replacement(target) as (temporary, file):
         file.write(content)
         file.flush()
@@ -207,7 +207,7 @@ def load(path: PathLike, state: Any = None, *, expect_partial: bool = False) -> 
     ...     list(xp.checkpoint.load(path, {"model": second}, expect_partial=True))
     ['model.kernel', 'model.bias']
     """
-    package()
+    safetensors_of_numpy()
     values = read_arrays_of(as_path("load", path))
     if state is None:
         return {name: xp.asarray(value) for name, value in values.items()}
@@ -357,10 +357,10 @@ def digest(values: Mapping[str, Host], stated: Sequence[Any] | None = None) -> s
 # --- reading ------------------------------------------------------------------------------------
 def read_arrays_of(path: Path) -> dict[str, Host]:
     """Return the arrays of a file; raise ValueError if it is damaged or no safetensors file."""
-    safetensors = package()
+    safetensors = safetensors_of_numpy()
     content = path.read_bytes()
     try:
-        values: dict[str, Host] = dict(sorted(safetensors.numpy.load(content).items()))
+        values: dict[str, Host] = dict(sorted(safetensors.load(content).items()))
         length = int.from_bytes(content[:8], "little")
         metadata = json.loads(content[8 : 8 + length]).get("__metadata__") or {}
         for name, value in values.items():
@@ -523,14 +523,12 @@ def sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def package() -> ModuleType:
-    try:
-        import safetensors.numpy
-    except ImportError as error:
-        raise ImportError(
-            "checkpoints need the package safetensors: pip install 'arraytape[checkpoint]'"
-        ) from error
-    return safetensors
+def safetensors_of_numpy() -> Any:
+    """Return the module ``safetensors.numpy``; raise ImportError if it is missing."""
+    return import_or_advise(
+        "safetensors.numpy",
+        "checkpoints need the package safetensors: pip install 'arraytape[checkpoint]'",
+    )
 
 
 def quote_names(names: list[str]) -> str:

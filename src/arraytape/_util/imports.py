@@ -23,6 +23,14 @@ RAN: set[str] = set()  # awaited modules whose body has run, even if their impor
 LOCK = reentrant_lock()  # protects WAITING; never held during an import or an action
 
 
+def import_or_advise(name: str, advice: str) -> Any:
+    """Import a module; if it cannot be imported, raise ImportError with ``advice``."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ImportError(advice) from error
+
+
 def when_imported(name: str, action: Action) -> None:
     """Call ``action(module)`` as soon as the module's body has run: now, or after its import.
 

@@ -26,6 +26,7 @@ from .._tape.jacobian import lacks_batched_form, log_single_passes, rows_at_once
 from .._util import nest
 from .._util.blocks import Quiet
 from .._util.errors import describe, user_line
+from .._util.imports import import_or_advise
 from .._util.options import unwrap_option
 from ..ops.creation_functions import asarray
 from .derivatives import check_real, grad
@@ -171,7 +172,7 @@ def sparse_derivative(
         raise TypeError(
             f"{caller}: argnums must be one int, got {describe(argnums)} [at {user_line()}]"
         )
-    needs_scipy(caller)
+    import_or_advise("scipy.sparse", f"{caller} needs SciPy: pip install scipy")
     given = None if structure is None else pattern_of(caller, structure)
     known: dict[tuple[int, int], Colouring] = {}
 
@@ -518,17 +519,6 @@ def products_in_numpy(caller: str, parts: list[Array], count: int | None = None)
 
 
 # --- checks -------------------------------------------------------------------------------------------
-def needs_scipy(caller: str) -> None:
-    """Raise ImportError, with the command that installs SciPy, if SciPy is missing.
-
-    caller : the name of the public function, for the message.
-    """
-    try:
-        import scipy.sparse  # noqa: F401
-    except ImportError as error:
-        raise ImportError(f"{caller} needs SciPy: pip install scipy") from error
-
-
 def pattern_of(caller: str, structure: Any) -> Any:
     """Return the user's ``structure`` as a CSR matrix, with 1 for each nonzero entry.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._util.errors import user_line
+from .._util.imports import import_or_advise
 from ._checks import NotASolution, Vector
 
 if TYPE_CHECKING:
@@ -21,14 +22,9 @@ def import_scipy(name: str, module: str) -> Any:
 
     name : the function that needs the module, for the message.
     """
-    import importlib
-
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise ImportError(
-            f"{name} needs SciPy here: pip install scipy; or give it a solver of your own"
-        ) from error
+    return import_or_advise(
+        module, f"{name} needs SciPy here: pip install scipy; or give it a solver of your own"
+    )
 
 
 def solve_iteratively(

@@ -15,6 +15,7 @@ import arraytape as xp
 from .._array.array import Array
 from .._record.stack import recorders
 from .._util.errors import TapeWarning, describe, entrance, short_repr, stacklevel, user_line
+from .._util.imports import import_or_advise
 from ._field import Field, refuse_batched, values_on_host
 
 if TYPE_CHECKING:
@@ -218,10 +219,9 @@ def find_method(method: str | type[OdeSolver], adjoint: str) -> Any:
 
     adjoint : "discrete" or "continuous"; the latter allows more methods.
     """
-    try:
-        from ._methods import METHODS, WITHOUT_STEPS
-    except ImportError as error:
-        raise ImportError("odeint needs SciPy: pip install scipy") from error
+    import_or_advise("scipy.integrate", "odeint needs SciPy: pip install scipy")
+    from ._methods import METHODS, WITHOUT_STEPS
+
     known = [*METHODS, *(WITHOUT_STEPS if adjoint == "continuous" else ())]
     for one in known:
         if (isinstance(method, str) and one.name == method) or one.solver is method:

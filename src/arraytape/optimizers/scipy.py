@@ -18,6 +18,7 @@ from .._array.array import Array
 from .._array.views import peek
 from .._util import nest
 from .._util.errors import describe, describe_result, entrance, user_line
+from .._util.imports import import_or_advise
 from ..functional.doubts import settle_doubts
 from ..functional.inputs import collect_doubts
 from ..functional.verify import Rerun, inner_product
@@ -96,10 +97,9 @@ def minimize_scipy(
     >>> print(xp.round(result.x["b"] * 1e4) / 1e4, result.success)
     -2.0 True
     """
-    try:
-        from scipy.optimize import minimize
-    except ImportError as error:
-        raise ImportError("minimize_scipy and LBFGS need SciPy: pip install scipy") from error
+    optimize = import_or_advise(
+        "scipy.optimize", "minimize_scipy and LBFGS need SciPy: pip install scipy"
+    )
     for name in ("jac", "hess", "hessp", "fun", "args"):
         if name in options:
             raise TypeError(
@@ -125,7 +125,7 @@ def minimize_scipy(
     kept = [(x, peek(x)) for x in problem.leaves if isinstance(x, Variable)]
     try:
         start = join_as_doubles(problem.leaves)
-        result = minimize(function, start, jac=slope or None, method=method, **options)
+        result = optimize.minimize(function, start, jac=slope or None, method=method, **options)
     finally:
         restore_values(kept)
     result.x = problem.nested(result.x)
