@@ -94,7 +94,6 @@ class Evaluation:
     they refer, directly or through others.
     is_meant : True if the derivative may differ from finite differences on purpose: a run used a custom
     gradient, or called a function in ``MEANT``, such as ``stop_gradient``.
-    has_changed : True if a run changed objects in memory, which are restored after each run.
     effect : the side effect that stopped a run, as text for the error; "" if there was none.
     """
 
@@ -103,7 +102,7 @@ class Evaluation:
             raise Unrepeatable("a profiler runs, or another evaluation does")
         if other_threads_run_code():
             raise Unrepeatable("another thread runs")
-        self.is_meant = self.has_changed = False
+        self.is_meant = False
         self.effect = ""
         self.memory_only = False  # True once the run has opened an sqlite3 database in memory
         self.is_restoring = self.is_long = False
@@ -131,7 +130,7 @@ class Evaluation:
                 self.is_restoring = True
                 RUNNING.evaluation = None
                 with only_recorders():
-                    self.has_changed |= self.state.restore()
+                    self.state.restore()
                 if self.effect:
                     raise TooLong() if self.is_long else Unrepeatable(self.effect)
 

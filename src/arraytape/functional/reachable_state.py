@@ -2,9 +2,9 @@
 
 ``ReachableState`` searches the objects that the function and its arguments refer to, directly or through
 others.  For each mutable object, it saves the contents and creates a restorer: a function without
-parameters that restores the contents, and returns True if they had changed.  The functions
-``put_back_...`` and ``kept_lock`` return a restorer.  The other functions ``kept_...`` return a pair of
-a restorer and the object's contents, in which the search continues.
+parameters that restores the contents if they have changed.  The functions ``put_back_...`` and
+``kept_lock`` return a restorer.  The other functions ``kept_...`` return a pair of a restorer and the
+object's contents, in which the search continues.
 """
 
 from __future__ import annotations
@@ -78,6 +78,9 @@ class Unrepeatable(Exception):
     """
 
 
+Restorer = Callable[[], None]
+
+
 class ReachableState:
     """The saved contents of all mutable objects that can be reached from ``roots``.
 
@@ -91,7 +94,7 @@ class ReachableState:
     """
 
     def __init__(self, *roots: Any) -> None:
-        self.kept: list[Callable[[], bool]] = []
+        self.kept: list[Restorer] = []
         self.seen: set[int] = set()
         self.large: list[Any] = []
         self.names: set[str] = set()
@@ -110,17 +113,16 @@ class ReachableState:
             raise Unrepeatable("it may spawn generators of random numbers")
         self.roots = roots  # keeps the objects alive whose ids are in ``seen``
 
-    def restore(self) -> bool:
-        """Restore the saved contents of all objects, and return True if a run had changed anything."""
-        changed, failure = False, None
+    def restore(self) -> None:
+        """Restore the saved contents of all objects."""
+        failure: Exception | None = None
         for put_back in (*self.unlocking(), *reversed(self.kept)):
             try:
-                changed |= bool(put_back())
+                put_back()
             except Exception as error:  # raise it only after all other objects are restored
                 failure = error
         if failure is not None:
             raise Unrepeatable("a part of its state cannot be put back") from failure
-        return changed
 
     def lock_large(self) -> None:
         """Make the large arrays read-only, so that a write to one raises an error.
@@ -316,15 +318,12 @@ class ReachableState:
 
 
 # --- functions that save one object and return its restorer ---------------------------------------
-# A restorer restores the contents of the object, and returns True if they had changed.
-def put_back_random(get: Callable[[], Any], set_: Callable[[Any], Any]) -> Callable[[], bool]:
+def put_back_random(get: Callable[[], Any], set_: Callable[[Any], Any]) -> Restorer:
     before = get()
 
-    def restore_random() -> bool:
-        changed = repr(get()) != repr(before)
-        if changed:
+    def restore_random() -> None:
+        if repr(get()) != repr(before):
             set_(before)
-        return changed
 
     return restore_random
 
@@ -340,42 +339,38 @@ def count_bases(data: np.ndarray[Any, Any]) -> int:
     return count
 
 
-def put_back_item(names: dict[str, Any], name: str, value: Any) -> Callable[[], bool]:
-    def restore_item() -> bool:
-        changed = names.get(name, UNKNOWN) is not value
-        if changed and value is UNKNOWN:
+def put_back_item(names: dict[str, Any], name: str, value: Any) -> Restorer:
+    def restore_item() -> None:
+        if value is UNKNOWN:
             names.pop(name, None)
-        elif changed:
+        elif names.get(name, UNKNOWN) is not value:
             names[name] = value
-        return changed
 
     return restore_item
 
 
-def put_back_dict(names: dict[Any, Any]) -> Callable[[], bool]:
+def put_back_dict(names: dict[Any, Any]) -> Restorer:
     # A plain dict, even if ``names`` is of a subclass.  The copy reuses the hashes of the keys, so that
     # no ``__hash__`` of a user's class runs.
     before = dict.copy(names)
     ordered = isinstance(names, collections.OrderedDict)
     base: Any = collections.OrderedDict if ordered else dict
 
-    def restore_dict() -> bool:
-        if dict.__len__(names) == len(before) and all(
-            a is c and b is d
+    def restore_dict() -> None:
+        if dict.__len__(names) != len(before) or any(
+            a is not c or b is not d
             for (a, b), (c, d) in zip(before.items(), dict.items(names), strict=True)
         ):
-            return False
-        base.clear(names)
-        base.update(names, before)
-        return True
+            base.clear(names)
+            base.update(names, before)
 
     return restore_dict
 
 
-def put_back_class(of: type) -> Callable[[], bool]:
+def put_back_class(of: type) -> Restorer:
     before = dict(vars(of))
 
-    def restore_class() -> bool:
+    def restore_class() -> None:
         now = dict(vars(of))
         changed = [name for name in {*now, *before} if now.get(name) is not before.get(name)]
         for name in changed:
@@ -383,16 +378,15 @@ def put_back_class(of: type) -> Callable[[], bool]:
                 type.__setattr__(of, name, before[name])
             else:
                 type.__delattr__(of, name)
-        return bool(changed)
 
     return restore_class
 
 
-def put_back_array(thing: Any, before: np.ndarray[Any, Any]) -> Callable[[], bool]:
+def put_back_array(thing: Any, before: np.ndarray[Any, Any]) -> Restorer:
     is_array = isinstance(thing, Array)
     was_writeable = not is_array and thing.flags.writeable
 
-    def restore_array() -> bool:
+    def restore_array() -> None:
         if is_array:
             data = storage_of(thing._data).host(thing._data)
         else:
@@ -400,9 +394,7 @@ def put_back_array(thing: Any, before: np.ndarray[Any, Any]) -> Callable[[], boo
         if data.shape == before.shape and same_bytes(data, before):
             if not is_array and thing.flags.writeable != was_writeable:
                 thing.flags.writeable = was_writeable
-                return True
-            return False
-        if is_array and hasattr(thing, "assign"):
+        elif is_array and hasattr(thing, "assign"):
             thing.assign(before)
         elif is_array:
             thing[...] = before
@@ -417,7 +409,6 @@ def put_back_array(thing: Any, before: np.ndarray[Any, Any]) -> Callable[[], boo
                     thing.shape = before.shape
             np.ndarray.view(thing, np.ndarray)[...] = before
             thing.flags.writeable = was_writeable
-        return True
 
     return restore_array
 
@@ -454,7 +445,7 @@ def may_be_locked(data: np.ndarray[Any, Any]) -> bool:
     return data.base is None and bool(data.flags.owndata)
 
 
-def kept_cell(cell: types.CellType) -> tuple[Callable[[], bool], Any]:
+def kept_cell(cell: types.CellType) -> tuple[Restorer, Any]:
     def contents() -> Any:
         try:
             return cell.cell_contents
@@ -463,16 +454,14 @@ def kept_cell(cell: types.CellType) -> tuple[Callable[[], bool], Any]:
 
     before = contents()
 
-    def restore_cell() -> bool:
-        changed = contents() is not before
-        if changed and before is not UNKNOWN:
+    def restore_cell() -> None:
+        if before is not UNKNOWN and contents() is not before:
             cell.cell_contents = before
-        return changed
 
     return restore_cell, before
 
 
-def kept_slot(thing: Any, member: types.MemberDescriptorType) -> tuple[Callable[[], bool], Any]:
+def kept_slot(thing: Any, member: types.MemberDescriptorType) -> tuple[Restorer, Any]:
     def slot_value() -> Any:
         try:
             return member.__get__(thing)
@@ -481,34 +470,32 @@ def kept_slot(thing: Any, member: types.MemberDescriptorType) -> tuple[Callable[
 
     before = slot_value()
 
-    def restore_slot() -> bool:
-        changed = slot_value() is not before
-        if changed and before is UNKNOWN:
+    def restore_slot() -> None:
+        if slot_value() is before:
+            return
+        if before is UNKNOWN:
             member.__delete__(thing)
-        elif changed:
+        else:
             member.__set__(thing, before)
-        return changed
 
     return restore_slot, before
 
 
 # A function that restores an object, and the objects in it, which the search visits next.
-Kept = tuple[Callable[[], bool], Iterable[Any]]
+Kept = tuple[Restorer, Iterable[Any]]
 
 
 def kept_list(thing: list[Any] | collections.deque[Any]) -> Kept:
     base: Any = list if issubclass(type(thing), list) else collections.deque
     before = [*base.__iter__(thing)]
 
-    def restore_list() -> bool:
+    def restore_list() -> None:
         now = base.__iter__(thing)
-        if base.__len__(thing) == len(before) and all(
-            a is b for a, b in zip(now, before, strict=True)
+        if base.__len__(thing) != len(before) or any(
+            a is not b for a, b in zip(now, before, strict=True)
         ):
-            return False
-        base.clear(thing)
-        base.extend(thing, before)
-        return True
+            base.clear(thing)
+            base.extend(thing, before)
 
     return restore_list, before
 
@@ -521,14 +508,10 @@ def kept_set(thing: set[Any]) -> Kept:
     before = set.copy(thing)
     items = [*set.__iter__(thing)]
 
-    def restore_set() -> bool:
-        if set.__len__(thing) == len(items) and {*map(id, items)} == {
-            *map(id, set.__iter__(thing))
-        }:
-            return False
-        set.clear(thing)
-        set.update(thing, before)
-        return True
+    def restore_set() -> None:
+        if set.__len__(thing) != len(items) or {*map(id, items)} != {*map(id, set.__iter__(thing))}:
+            set.clear(thing)
+            set.update(thing, before)
 
     return restore_set, items
 
@@ -536,11 +519,9 @@ def kept_set(thing: set[Any]) -> Kept:
 def kept_bytes(thing: Any) -> Kept:
     before = thing[:]
 
-    def restore_bytes() -> bool:
-        if thing == before:
-            return False
-        thing[:] = before
-        return True
+    def restore_bytes() -> None:
+        if thing != before:
+            thing[:] = before
 
     return restore_bytes, ()
 
@@ -549,14 +530,12 @@ def kept_text(thing: io.StringIO | io.BytesIO) -> Kept:
     before: Any = thing.getvalue()
     at = thing.tell()
 
-    def restore_text() -> bool:
-        if thing.getvalue() == before and thing.tell() == at:
-            return False
-        thing.seek(0)
-        thing.truncate()
-        thing.write(before)
-        thing.seek(at)
-        return True
+    def restore_text() -> None:
+        if thing.getvalue() != before or thing.tell() != at:
+            thing.seek(0)
+            thing.truncate()
+            thing.write(before)
+            thing.seek(at)
 
     return restore_text, ()
 
@@ -597,7 +576,7 @@ KEEPERS: tuple[tuple[Any, Callable[[Any], Kept]], ...] = (
 )
 
 
-def kept_lock(lock: _thread.LockType | _thread.RLock) -> Callable[[], bool]:
+def kept_lock(lock: _thread.LockType | _thread.RLock) -> Restorer:
     """Return a function that releases a lock if a run for finite differences left it held.
 
     Raise Unrepeatable if the lock is held now, because the run might wait for it for ever.
@@ -611,11 +590,9 @@ def kept_lock(lock: _thread.LockType | _thread.RLock) -> Callable[[], bool]:
     if is_closed():
         raise Unrepeatable("a lock is held")
 
-    def restore_lock() -> bool:
-        closed = is_closed()
-        while closed and is_closed():
+    def restore_lock() -> None:
+        while is_closed():
             lock.release()
-        return closed
 
     return restore_lock
 
