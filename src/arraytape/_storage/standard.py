@@ -262,6 +262,10 @@ def sinc_derivative(x: RawArray, order: int, xp: Namespace) -> Any:
 class Compositions:
     """Functions of a raw namespace that are compositions of its other functions."""
 
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
     def solve_again(self, x1: RawArray, x2: RawArray, /, *, adjoint: bool = False) -> Any:
         return solve_again(x1, x2, adjoint, self)
 
