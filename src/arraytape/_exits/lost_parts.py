@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Container, Sequence
 from typing import NamedTuple
 
-from .._record.plan import Record, ids_made_of
+from .._record.plan import Record, ids_made_of, ids_needed_for
 from .._util.errors import LostGradientError, TapeWarning, see, stacklevel, user_line
 from .._util.source_locations import stack_key
 from .constant_entries import Journal
@@ -17,7 +17,6 @@ from .suspected_exits import (
     find_suspected,
     is_written_copy,
     records_on_the_way,
-    sources_of,
 )
 
 
@@ -90,7 +89,7 @@ class LostParts:
 
         A source among them may lose a part of its derivative.
         """
-        return sources_of(self.records, [left.value for _, left in self.between])
+        return ids_needed_for(self.records, [left.value for _, left in self.between])
 
     def describe_exits(self, absent: Container[int]) -> list[tuple[int, Exit]]:
         """Return pairs (record number, Exit) for the conversions (such as ``float(x)``) in ``between``.

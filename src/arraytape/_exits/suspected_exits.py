@@ -61,17 +61,6 @@ def exits_between(
     ]
 
 
-def sources_of(records: Sequence[Record], value_ids: Iterable[int]) -> set[int]:
-    """Return the ids of some values, and of all values from which they were computed.
-    records : those of a tape, which show what was computed from what.  value_ids : the ids.
-    """
-    found = {*value_ids}
-    for record in reversed(records):
-        if not found.isdisjoint(results_of(record)):
-            found.update(inputs_of(record))
-    return found
-
-
 def frames_in_library(stack: Stack) -> Stack:
     """Return the innermost frames of a call stack, those of the library that the user called.
 

@@ -495,3 +495,15 @@ def ids_made_of(records: Iterable[Record], value_ids: Iterable[int]) -> set[int]
         if not found.isdisjoint(inputs_of(record)):
             found.update(results_of(record))
     return found
+
+
+def ids_needed_for(records: Sequence[Record], value_ids: Iterable[int]) -> set[int]:
+    """Return ``value_ids``, and the ids of all values from which the records computed these values.
+
+    A gradient can reach them from ``value_ids``.
+    """
+    found = set(value_ids)
+    for record in reversed(records):
+        if not found.isdisjoint(results_of(record)):
+            found.update(inputs_of(record))
+    return found

@@ -10,14 +10,14 @@ out in ascending order, so a greater id was made later.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from .._array.aliasing import VIEW
 from .._array.array import IS_VIEW, Array
 from .._array.cuts import Cut, cut_of
 from .._record.op import REGISTRY
-from .._record.plan import Plan, Record, inputs_of, plan_of, results_of
+from .._record.plan import Plan, ids_made_of, ids_needed_for, inputs_of, plan_of, results_of
 from .._util.errors import layout_text
 from .arguments import differentiable
 from .recording import Pause, Recording
@@ -58,11 +58,8 @@ class Request(NamedTuple):
     def reached_ids(self) -> set[int]:
         """Return the ids of the source and of all recorded values that were computed from it."""
         entry = self.recording.watched.get(id(self.source))
-        found = {self.value_id} if entry is None else {self.value_id, entry.root}
-        for record in self.recording.records:
-            if not found.isdisjoint(inputs_of(record)):
-                found.update(results_of(record))
-        return found
+        starts = {self.value_id} if entry is None else {self.value_id, entry.root}
+        return ids_made_of(self.recording.records, starts)
 
     @property
     def since(self) -> int:
@@ -73,18 +70,6 @@ class Request(NamedTuple):
         """
         entry = self.recording.watched.get(id(self.source))
         return 0 if entry is None else entry.since
-
-
-def ids_needed_for(records: Sequence[Record], value_ids: Iterable[int]) -> set[int]:
-    """Return ``value_ids`` and the ids of all recorded values from which those were computed.
-
-    A gradient can reach these values from ``value_ids``.
-    """
-    found = set(value_ids)
-    for record in reversed(records):
-        if not found.isdisjoint(results_of(record)):
-            found.update(inputs_of(record))
-    return found
 
 
 # --- sentences; ``where`` is an op and its line ---------------------------------------------------

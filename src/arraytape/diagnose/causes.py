@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .._array.array import IS_VIEW
-from .._record.plan import Plan, inputs_of, plan_of, results_of
+from .._record.plan import Plan, ids_made_of, inputs_of, plan_of, results_of
 from .._tape.arguments import differentiable
 from .._tape.none_causes import (
     Request,
@@ -29,7 +29,7 @@ from .._tape.none_causes import (
 )
 from .._tape.unfollowed import is_followed_by, why_not_followed
 from ..variable import Variable
-from .facts import GradientFacts, descendants_of
+from .facts import GradientFacts
 from .line_recorder import Step
 
 Cause = Callable[[GradientFacts], str]
@@ -76,7 +76,7 @@ def source_made_outside(facts: GradientFacts) -> str:
         return ""
     origins, _ = facts.noted_ids
     made = [s for s in facts.lines.steps if not {*origins}.isdisjoint(s.outs) and s.kind == "op"]
-    known = descendants_of(facts.recording.records, facts.recording.leaves)
+    known = ids_made_of(facts.recording.records, facts.recording.leaves)
     if not made or known.isdisjoint(made[-1].ins):
         return ""
     return (
@@ -123,7 +123,7 @@ def watched_after_use(facts: GradientFacts) -> str:
         for r in records
         if entry.root in inputs_of(r) and not facts.needed_ids.isdisjoint(results_of(r))
     ]
-    if facts.target_id not in descendants_of(records, [entry.root]) or facts.connected or not used:
+    if facts.target_id not in ids_made_of(records, [entry.root]) or facts.connected or not used:
         return ""
     ops = [record for record in used if isinstance(plan_of(record), Plan)]
     return used_too_early(facts.op_and_line((ops or used)[0]), facts.source)

@@ -5,7 +5,7 @@ Each fact is computed once, on a copy of the recording, so that the tape stays u
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from .._array.array import Array
 from .._array.exits import LEFT, LeftRecord
 from .._array.views import current
 from .._exits.messages import exit_text
-from .._record.plan import Record, inputs_of, plan_of, results_of
+from .._record.plan import Record, ids_made_of, ids_needed_for, inputs_of, plan_of, results_of
 from .._record.stack import only_recorders
 from .._storage.storage import storage_of
 from .._tape.arguments import default_seed
@@ -39,42 +39,6 @@ def copy_of(recording: Recording) -> Recording:
     copy.persistent = copy.active = copy.open = False
     copy.workers = []
     return copy
-
-
-def descendants_of(records: Iterable[Record | Step], value_ids: Iterable[int]) -> set[int]:
-    """Return ``value_ids`` and the ids of all values that were computed from these values.
-
-    records : the tape's records, or the ops that ``diagnose.lines`` noted.
-    """
-    found = set(value_ids)
-    for record in records:
-        outs, ins = record_ends(record)
-        if not found.isdisjoint(ins):
-            found.update(outs)
-    return found
-
-
-def needed_by(records: Sequence[Record | Step], value_ids: Iterable[int]) -> set[int]:
-    """Return ``value_ids`` and the ids of all values from which these values were computed.
-
-    records : the tape's records, or the ops that ``diagnose.lines`` noted.
-    """
-    found = set(value_ids)
-    for record in reversed(records):
-        outs, ins = record_ends(record)
-        if not found.isdisjoint(outs):
-            found.update(ins)
-    return found
-
-
-def record_ends(record: Record | Step) -> tuple[Sequence[int], Sequence[int]]:
-    """Return the value ids of the results, and of the inputs, of an op that was recorded or noted.
-
-    record : the tape's record of the op, or the step that ``diagnose.lines`` noted.
-    """
-    if isinstance(record, Step):
-        return record.outs, record.ins
-    return results_of(record), inputs_of(record)
 
 
 @dataclass
@@ -174,12 +138,12 @@ class GradientFacts:
     @remembered
     def reached_ids(self) -> set[int]:
         """Return the value ids of the source and of all recorded values computed from the source."""
-        return descendants_of(self.recording.records, [self.origin] if self.origin else [])
+        return ids_made_of(self.recording.records, [self.origin] if self.origin else [])
 
     @remembered
     def needed_ids(self) -> set[int]:
         """Return the value ids of the target and of all recorded values that the target depends on."""
-        return needed_by(self.recording.records, [self.target_id] if self.target_id else [])
+        return ids_needed_for(self.recording.records, [self.target_id] if self.target_id else [])
 
     @remembered
     def after_target(self) -> set[int]:
@@ -187,7 +151,7 @@ class GradientFacts:
 
         If the source is among them, source and target were swapped.
         """
-        return descendants_of(self.recording.records, [self.target_id]) - {self.target_id}
+        return ids_made_of(self.recording.records, [self.target_id]) - {self.target_id}
 
     @remembered
     def between(self) -> list[Record]:
@@ -241,7 +205,13 @@ class GradientFacts:
             return []
         origins, start = self.noted_ids
         steps = self.lines.steps
-        reached, needed = descendants_of(steps, origins), needed_by(steps, [start] if start else [])
+        reached, needed = {*origins}, {start} - {0}
+        for step in steps:
+            if not reached.isdisjoint(step.ins):
+                reached.update(step.outs)
+        for step in reversed(steps):
+            if not needed.isdisjoint(step.outs):
+                needed.update(step.ins)
         return [s for s in steps if not reached.isdisjoint(s.ins) and not needed.isdisjoint(s.outs)]
 
     @remembered
@@ -250,7 +220,7 @@ class GradientFacts:
 
         ``diagnose.lines`` noted the ops.
         """
-        reached = descendants_of(self.recording.records, self.noted_ids[0])
+        reached = ids_made_of(self.recording.records, self.noted_ids[0])
         for step in self.noted_path:
             if step.kind != "op" or reached.isdisjoint(step.outs):
                 return step

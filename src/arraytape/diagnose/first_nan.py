@@ -12,7 +12,7 @@ from typing import Any
 
 from .._array.array import KEPT, Array, wrap
 from .._array.views import current
-from .._record.plan import Plan, Record, inputs_of, plan_of, results_of
+from .._record.plan import Plan, Record, ids_needed_for, inputs_of, plan_of, results_of
 from .._record.stack import only_recorders
 from .._storage.storage import storage_of
 from .._tape.arguments import arrays_of, seeds_of
@@ -34,7 +34,7 @@ from .._tape.tape import GradientTape
 from .._util.blocks import Quiet
 from .._util.errors import entrance, user_line
 from .explanation import NEVER_ENTERED, recording_of
-from .facts import copy_of, name_of, needed_by
+from .facts import copy_of, name_of
 from .line_recorder import Lines
 
 CHECKING = "GradientTape(check_numerics=True) checks each op as it runs."
@@ -114,7 +114,7 @@ class ForwardSearch:
         self, recording: Recording, request: Differentiation, made_at: dict[int, str]
     ) -> None:
         self.made_at = made_at
-        needed = needed_by(recording.records, request.starts)
+        needed = ids_needed_for(recording.records, request.starts)
         self.records = [r for r in recording.records if not needed.isdisjoint(results_of(r))]
         self.values: dict[int, Any] = {}  # raw data by value id
         for record in self.records:

@@ -12,8 +12,16 @@ from .._array.exits import LEFT, LeftRecord
 from .._array.paths import GETITEM, Path
 from .._custom.recorded_calls import SAME, CallRecord
 from .._exits.messages import exit_text
-from .._exits.suspected_exits import sources_of
-from .._record.plan import Plan, Record, Structural, ids_made_of, inputs_of, plan_of, results_of
+from .._record.plan import (
+    Plan,
+    Record,
+    Structural,
+    ids_made_of,
+    ids_needed_for,
+    inputs_of,
+    plan_of,
+    results_of,
+)
 from .._tape.buffers import Buffers
 from .._tape.missing_rules import missing_rule
 from .._tape.record_places import NOWHERE, RecordPlace
@@ -137,7 +145,7 @@ class GraphBuilder:
         self.records = list(recording.records)  # after value_id_of, which may record a view
         self.starts = {value_id for value_id in starts if value_id}
         self.sources = dict.fromkeys(value_id for value_id, _ in places if value_id)
-        self.needed_ids = sources_of(self.records, self.starts)
+        self.needed_ids = ids_needed_for(self.records, self.starts)
         self.reached_ids = ids_made_of(self.records, self.sources)
         self.labels = {value_id: names[id(x)] for value_id, x in zip(starts, targets, strict=True)}
         self.labels |= {
@@ -201,7 +209,7 @@ class GraphBuilder:
             for record in self.records
             if plan_of(record) is LEFT and self.starts.isdisjoint(inputs_of(record))
         ]
-        cut = sources_of(self.records, exits) & self.reached_ids
+        cut = ids_needed_for(self.records, exits) & self.reached_ids
         seen = self.needed_ids | cut
         return [record for record in self.records if not seen.isdisjoint(results_of(record))]
 
