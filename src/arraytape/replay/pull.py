@@ -172,7 +172,7 @@ def standalone_pullback(
             of.setdefault(node, node)
             continue
         moved = any(of[x] is not x for x in operands(node))
-        of[node] = copied(node, of) if moved else node
+        of[node] = copied(node, of.__getitem__) if moved else node
         nodes.append(of[node])
     program = Program(
         [*first, *seeds], nodes, [guard._replace(node=of[guard.node]) for guard in back.guards],

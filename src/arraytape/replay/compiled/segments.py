@@ -178,7 +178,7 @@ class Segments:
                     of[node] = Node(INPUT, like=node)
                 elif node in inside:
                     same = all(of[x] is x for x in operands(node))
-                    of[node] = node if same else copied(node, of)
+                    of[node] = node if same else copied(node, of.__getitem__)
                 else:
                     continue
                 nodes.append(of[node])
@@ -221,7 +221,7 @@ def why_numpy(node: Node) -> str:
     if node.op.startswith(FOREIGN):
         return node.op.removeprefix(f"{FOREIGN}.").rpartition(".")[0] or node.op
     of = {x: x if x.op == CONSTANT else Node(INPUT, like=x) for x in operands(node)}
-    new, inputs = copied(node, of), [x for x in of.values() if x.op == INPUT]
+    new, inputs = copied(node, of.__getitem__), [x for x in of.values() if x.op == INPUT]
     # A view is no result here, because results with gaps between their elements are refused.
     results = [] if only_arranges(node) else [new]
     try:

@@ -251,4 +251,4 @@ def on_new_operands(node: Node, of: dict[Node, Node]) -> Node:
 
     The new operands are results of fused kernels.
     """
-    return copied(node, of) if any(of[x] is not x for x in operands(node)) else node
+    return copied(node, of.__getitem__) if any(of[x] is not x for x in operands(node)) else node

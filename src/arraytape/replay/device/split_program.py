@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..passes.simplify import mapped
-from ..program import CONSTANT, INPUT, Node, Program, key_of, operands, replaced
+from ..passes.simplify import copied, mapped
+from ..program import CONSTANT, INPUT, Node, Program, key_of, operands
 from ..tracing.traced_storage import UPLOAD
 
 
@@ -129,8 +129,4 @@ def on_device(node: Node, of: Mapping[Node, Node], sent: dict[Node, Node]) -> No
             return x.value[()]  # CuPy's functions take NumPy's scalars, but no arrays of NumPy
         raise NotOnDevice(f"{node.op} on {node.device} has an operand on the host")
 
-    args, keywords = replaced((node.args, node.keywords), operand_on_device)
-    new = Node(node.op, node.call, args, keywords)
-    new.shape, new.dtype, new.strides, new.view = node.shape, node.dtype, node.strides, node.view
-    new.device = node.device
-    return new
+    return copied(node, operand_on_device)

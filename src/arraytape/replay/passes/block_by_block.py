@@ -117,7 +117,7 @@ def blocked(program: Program) -> Program:
         if node not in group:
             of[node] = node
             if any(of[x] is not x for x in operands(node)):
-                of[node] = copied(node, of)
+                of[node] = copied(node, of.__getitem__)
             nodes.append(of[node])
         elif node is group[node][0]:
             nodes += collapsed(group[node], wanted, of)
@@ -168,7 +168,7 @@ def collapsed(members: list[Node], wanted: set[Node], of: dict[Node, Node]) -> l
     """
     inside = {x: of[x] for node in members for x in operands(node) if x in of}
     for node in members:
-        inside[node] = copied(node, inside)
+        inside[node] = copied(node, inside.__getitem__)
     results = [node for node in members if node in wanted]
     blocks = Blocks([inside[node] for node in members], [inside[node] for node in results])
     whole = Node(BLOCKED, blocks, tuple(blocks.inputs))

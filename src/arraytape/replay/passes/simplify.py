@@ -65,7 +65,7 @@ def mapped(
     for node in program.nodes:
         call = instead.get(node, node)
         moved = any(of[x] is not x for x in operands(call))
-        new = of[node] = new_of(copied(call, of) if moved else call, node)
+        new = of[node] = new_of(copied(call, of.__getitem__) if moved else call, node)
         insert(new, nodes)
     return without_dead_code(program.renamed(of, nodes))
 
@@ -81,12 +81,12 @@ def insert(node: Node, nodes: dict[Node, None]) -> None:
         nodes[node] = None
 
 
-def copied(node: Node, of: dict[Node, Node]) -> Node:
-    """Return a new node for the same call, with ``of[x]`` in place of each operand x.
+def copied(node: Node, of: Callable[[Node], Any]) -> Node:
+    """Return a new node for the same call, with ``of(x)`` in place of each operand x.
 
     A pass that replaces nodes uses it for the nodes that read them.
     """
-    args, keywords = replaced((node.args, node.keywords), of.__getitem__)
+    args, keywords = replaced((node.args, node.keywords), of)
     new = Node(node.op, node.call, args, keywords)
     new.shape, new.dtype, new.strides, new.view = node.shape, node.dtype, node.strides, node.view
     new.device = node.device
