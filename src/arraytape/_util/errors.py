@@ -468,10 +468,12 @@ def raise_documented(error: Exception, name: str, /, *args: Any, **keywords: Any
     raise failure(f"{name}({', '.join(given)})", error, kept=ON_PURPOSE) from error
 
 
-def entrance(function: Callable[P, R]) -> Callable[P, R]:
+def entrance(function: Callable[P, R], name: str = "") -> Callable[P, R]:
     """Wrap a public function so that it raises only exceptions that it documents.
 
     ``raise_documented`` replaces most other exceptions.
+
+    name : the name of the function in messages, if it is another than the function's own.
 
     The wrapper costs one more call.  So functions that users call in loops have no wrapper, but the same
     ``except`` clause in their body.
@@ -482,7 +484,7 @@ def entrance(function: Callable[P, R]) -> Callable[P, R]:
         try:
             return function(*args, **keywords)
         except Exception as error:
-            raise_documented(error, function.__name__, *args, **keywords)
+            raise_documented(error, name or function.__name__, *args, **keywords)
 
     return call_entrance
 

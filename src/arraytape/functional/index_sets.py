@@ -28,6 +28,7 @@ from .._record.plan import Plan, Record, inputs_of, plan_of, results_of
 from .._storage import numpy_namespace
 from .._storage.batched.batched_data import Batched, Shape
 from .._storage.correlations import PARTS, product_indices
+from .._storage.standard import normalize_axis_tuple
 from .._storage.storage import STORAGES, storage_of
 from .._util.array_types import Index
 
@@ -181,7 +182,7 @@ class IndexSets:
         known = [
             self.sets(value_id) for value_id in operand_ids(plan, record) if value_id in self.held
         ]
-        axes = nonnegative_axes(axis, len(shape))
+        axes = normalize_axis_tuple(axis, len(shape))
         whole = unite_along(Sets(shape, unite_rows([broadcast(x, shape) for x in known])), axes)
         if "include_initial" in plan.op.parameters:
             more = bool(kept_parameter(plan, record, "include_initial"))
@@ -590,12 +591,6 @@ def view_places(shape: Size, path: Path) -> Any:
     path = tuple((kind, host_key(key) if kind is GETITEM else key) for kind, key in path)
     steps = tuple(step for step in path if step[0] not in IN_PLACE)
     return np.asarray(walk_path(np.arange(math.prod(shape)).reshape(shape), steps, numpy_namespace))
-
-
-def nonnegative_axes(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
-    if axis is None:
-        return tuple(range(ndim))
-    return tuple(i % ndim for i in (axis if isinstance(axis, tuple | list) else (axis,)) if ndim)
 
 
 def host(data: Any) -> Any:

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
 
-from .._util.errors import TRAMPOLINE, raise_documented
+from .._util.errors import TRAMPOLINE, entrance
 from ._context import is_active, rule_applies
 
 Function = Callable[..., Any]
@@ -41,7 +41,7 @@ class Hook:
         self, library: str, function: FunctionType, rule: Function, always: bool = False
     ) -> None:
         self.library, self.function, self.always = library, function, always
-        self.rule = name_rule_errors(f"{function.__module__}.{function.__qualname__}", rule)
+        self.rule = entrance(rule, f"{function.__module__}.{function.__qualname__}")
         self.original = twin_function(function)
 
     def choose_callee(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Function:
@@ -50,19 +50,6 @@ class Hook:
             is_active(self.library) if self.always else rule_applies(self.library, args, keywords)
         )
         return self.rule if ours else self.original
-
-
-def name_rule_errors(name: str, rule: Function) -> Function:
-    """Wrap a rule, so that its errors name the library's function ``name`` and the arguments."""
-
-    @functools.wraps(rule)
-    def call_rule(*args: Any, **keywords: Any) -> Any:
-        try:
-            return rule(*args, **keywords)
-        except Exception as error:
-            raise_documented(error, name, *args, **keywords)
-
-    return call_rule
 
 
 # Hooks by the full name of their function.  If the name is taken, the key also has a number.
