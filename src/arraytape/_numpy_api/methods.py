@@ -608,7 +608,7 @@ def partition(x: Array, kth: ArrayLike, axis: int = -1) -> None:
     IndexError
         When there is no such axis.
     """
-    reductions.check_places("partition", x, kth, axis)
+    reductions.check_places(x, kth, axis)
     sort(x, axis)
 
 

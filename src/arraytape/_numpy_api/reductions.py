@@ -486,21 +486,18 @@ def numpy_partition(
     """Compute ``numpy.partition``; the result is fully sorted, and so partitioned at each index."""
     without_fields(order)
     a, at = on_axis("partition", array_of(a), axis)
-    check_places("partition", a, kth, at)
+    check_places(a, kth, at)
     return numpy_sort(a, at)
 
 
-def check_places(name: str, a: Array, kth: Any, axis: int) -> None:
-    """Check the argument ``kth`` of ``np.partition``: one or several indices along the axis.
-
-    Raise TypeError or ValueError otherwise.  name : the function, for messages.
-    """
+def check_places(a: Array, kth: Any, axis: int) -> None:
+    """Raise an error unless ``kth`` of ``np.partition`` is one or several indices along the axis."""
     places, n = host_values(kth), a.shape[axis] if a.ndim else 1
     if places.dtype.kind not in "iu":
-        raise TypeError(f"{name}: kth must be integers, got {describe(kth)} [at {user_line()}]")
+        raise TypeError(f"partition: kth must be integers, got {describe(kth)} [at {user_line()}]")
     if a.size and places.size and (places.min() < -n or places.max() >= n):
         raise ValueError(
-            f"{name}: kth {kth} is out of range for axis {axis} of {describe(a)} [at {user_line()}]"
+            f"partition: kth {kth} is out of range for axis {axis} of {describe(a)} [at {user_line()}]"
         )
 
 

@@ -135,15 +135,15 @@ class Executable:
                 if by_native < GAIN * by_numpys:
                     self.install(native)
                 else:
-                    self.use_numpys("machine code takes as long")
+                    self.use_numpys()
             return result
 
         return run
 
-    def use_numpys(self, why: str) -> None:
-        """Use NumPy's calls from now on, for the reason ``why``."""
+    def use_numpys(self) -> None:
+        """Use NumPy's calls from now on, because machine code is no faster."""
         self.compiled = False
-        self.settle_on(f"NumPy's calls: {why}")
+        self.settle_on("NumPy's calls: machine code takes as long")
         self.segments = []  # to free their scratch memory
         self.install(self.numpys)
 

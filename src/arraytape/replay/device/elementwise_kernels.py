@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -161,11 +161,10 @@ def is_fusible(node: Node) -> bool:
     return bool(node.strides == packed(node.shape, node.dtype.itemsize))
 
 
-def fuse_calls(program: Program, make: Callable[..., Any] = Kernel) -> Program:
+def fuse_calls(program: Program) -> Program:
     """Return the program with one kernel in place of each run of elementwise calls of one shape.
 
     Calls of other kinds are made as early as possible, so that the runs are long.
-    make : makes a kernel from its calls, operands and results.
     program : the recorded array calls.
     """
     read = program.uses()
@@ -186,7 +185,7 @@ def fuse_calls(program: Program, make: Callable[..., Any] = Kernel) -> Program:
             run = run_of_calls(left, fusible, done)
             done.update(run)
             made.update(run)
-            nodes += kernel_nodes(run, of, read, make)
+            nodes += kernel_nodes(run, of, read)
         left = [node for node in left if node not in made]
     return program.renamed(of, nodes)
 
@@ -216,15 +215,12 @@ def run_of_calls(left: Sequence[Node], fusible: set[Node], done: set[Node]) -> l
     return [*run]
 
 
-def kernel_nodes(
-    run: Sequence[Node], of: dict[Node, Node], read: Any, make: Callable[..., Any]
-) -> list[Node]:
+def kernel_nodes(run: Sequence[Node], of: dict[Node, Node], read: Any) -> list[Node]:
     """Return new nodes that compute the calls ``run`` by one GPU kernel.
 
     A node is a recorded call, input or constant.  The new node of each result is entered in ``of``, a
     dict from old nodes to new ones.
     read : node -> the number of its uses in the program.
-    make : makes a kernel from its calls, operands and results.
     """
     if len(run) == 1:
         of[run[0]] = on_new_operands(run[0], of)
@@ -235,7 +231,7 @@ def kernel_nodes(
             within[x] = within.get(x, 0) + 1
     given = [x for x in within if x not in run]
     results = [node for node in run if read[node] > within.get(node, 0)]
-    kernel = make(run, given, results)
+    kernel = Kernel(run, given, results)
     arguments = tuple([of[x] for x in given])
     if len(results) == 1:
         of[results[0]] = Node("fused", kernel, arguments, like=results[0])

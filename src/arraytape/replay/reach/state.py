@@ -626,7 +626,7 @@ class State:
             self.compare_builtins(others)
         if names.all_globals and ("all", id(known)) not in self.seen:
             self.seen["all", id(known)] = "", known
-            self.compare_all_globals(self.name_of_globals(place, known), "a global, ", known)
+            self.compare_all_globals(self.name_of_globals(place, known), known)
         for label in sorted(names.imports):
             module = absolute_module(label, known)
             if module in sys.modules:
@@ -640,15 +640,15 @@ class State:
             if not own and type(value) is not types.BuiltinFunctionType:
                 self.add(f"modules['builtins'].{label}", label, value, 0)
 
-    def compare_all_globals(self, place: str, path: str, known: Any) -> None:
+    def compare_all_globals(self, place: str, known: Any) -> None:
         """Make replays compare all globals in ``known``, because code may read any of them.
 
         place : the expression that reads ``known``.
         """
-        self.demand(f"len({place}) == {len(known)}", path)
+        self.demand(f"len({place}) == {len(known)}", "a global, ")
         for label, value in [*known.items()]:
             if not label.startswith("__"):
-                self.add_unnamed(f"{place}[{label!r}]", f"{path}{label}", value)
+                self.add_unnamed(f"{place}[{label!r}]", f"a global, {label}", value)
 
     def add_unnamed(self, expression: str, path: str, value: Any) -> bool:
         """Make replays compare a value that code may read by a name that it computes.
