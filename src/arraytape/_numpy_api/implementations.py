@@ -24,6 +24,7 @@ from .._define.define_op import stop_gradient
 from .._storage.storage import storage_of
 from .._util import errors
 from .._util.blocks import Setting
+from .._util.container_kinds import mapped_leaves
 from ..ops import creation_functions as creation
 from ..ops.data_type_functions import astype
 from ..ops.elementwise_functions import root_of_variance, sqrt
@@ -572,13 +573,9 @@ def as_results(value: Any) -> Any:
 
     Integer scalars stay, because they may be lengths.
     """
-    if isinstance(value, np.ndarray | np.inexact | np.bool):
-        return asarray_in_program(value)
-    if type(value) is dict:
-        return {key: as_results(part) for key, part in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)([as_results(part) for part in value])
-    return value
+    return mapped_leaves(value, lambda x: (
+        asarray_in_program(x) if isinstance(x, np.ndarray | np.inexact | np.bool) else x
+    ))  # fmt: skip
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {

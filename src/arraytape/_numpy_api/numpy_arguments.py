@@ -15,13 +15,13 @@ from .._define.operands import first_array
 from .._storage.batched.batched_data import axis_ids_of
 from .._storage.batched.indexing import each_one
 from .._storage.storage import STORAGES, storage_of
+from .._util.container_kinds import mapped_leaves
 from .._util.errors import describe, failure, raise_documented, short_repr, stacklevel, user_line
 from ..ops.creation_functions import asarray
 from ..ops.data_type_functions import astype, reinterpreted
 from ..ops.elementwise_functions import positive, real
 from ..ops.manipulation_functions import normalize_axis_index, reshape, stack
 from ..ops.writing import setitem
-from .one_by_one import map_nested_arrays
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -281,7 +281,7 @@ def wrapped(value: Any) -> Any:
 
 def raw_argument(value: Any) -> Any:
     """Replace each Array in an argument, or in nested lists, tuples and dicts, by its raw data."""
-    return map_nested_arrays(value, lambda x: current(x)[1])
+    return mapped_leaves(value, lambda x: current(x)[1] if isinstance(x, Array) else x)
 
 
 def without_gradient(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -19,6 +19,7 @@ from .._storage.batched.batched_data import NoBatchedForm, axis_ids_of, lengths_
 from .._storage.storage import HERE
 from .._tape.hidden_axes import batched, unbatched
 from .._tape.jacobian import lacks_batched_form
+from .._util.container_kinds import mapped_leaves
 from .._util.errors import user_line
 from ..ops.creation_functions import asarray
 from ..ops.manipulation_functions import stack
@@ -30,16 +31,6 @@ def iterate_arrays(value: Any) -> Iterator[Array]:
     elif isinstance(value, dict | list | tuple):
         for part in value.values() if isinstance(value, dict) else value:
             yield from iterate_arrays(part)
-
-
-def map_nested_arrays(value: Any, function: Callable[[Array], Any]) -> Any:
-    if isinstance(value, Array):
-        return function(value)
-    if type(value) is dict:
-        return {key: map_nested_arrays(part, function) for key, part in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)([map_nested_arrays(part, function) for part in value])
-    return value
 
 
 def together_or_one_by_one(
@@ -79,10 +70,10 @@ def one_by_one(
     with entered(Captures(name, inside, shown.values())) if inside else HERE:
         for i in range(size):
 
-            def example(x: Array, i: int = i) -> Array:
+            def example(x: Any, i: int = i) -> Any:
                 return shown[id(x)][i] if id(x) in shown else x
 
-            given, named = map_nested_arrays((args, options), example)
+            given, named = mapped_leaves((args, options), example)
             found.append(together_or_one_by_one(name, function, given, named))
     # A result with this hidden axis (of vmap) depends on a mapped Array that was no argument.
     if axis_id in axis_ids_of([current(x)[1] for each in found for x in iterate_arrays(each)]):

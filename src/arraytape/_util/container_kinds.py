@@ -44,6 +44,16 @@ def copy_container(structure: T) -> Any:
     return copy.copy(structure)
 
 
+def mapped_leaves(value: Any, of_leaf: Callable[[Any], Any]) -> Any:
+    """Return a nesting of tuples, lists and dicts with ``of_leaf(x)`` in place of each x within."""
+    kind = type(value)
+    if kind is tuple or kind is list:
+        return kind([mapped_leaves(part, of_leaf) for part in value])
+    if kind is dict:
+        return {name: mapped_leaves(part, of_leaf) for name, part in value.items()}
+    return of_leaf(value)
+
+
 def _flatten_sequence(structure: Sequence[Any]) -> tuple[Parts, Any]:
     return structure, structure
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from .._record.op_facts import hull, state_facts
 from .._util.array_types import Index, RawOperand
+from .._util.container_kinds import mapped_leaves
 
 # The type of an argument: a node, or a Python value such as a number, a dtype, an axis or a key.
 Operand: TypeAlias = (
@@ -238,16 +239,6 @@ def replaced(value: Any, of_node: Callable[[Node], Any]) -> Any:
     Nodes are values of a program: results of other calls, inputs or constants.
     """
     return mapped_leaves(value, lambda x: of_node(x) if type(x) is Node else x)
-
-
-def mapped_leaves(value: Any, of_leaf: Callable[[Any], Any]) -> Any:
-    """Return a nesting of tuples, lists and dicts with ``of_leaf(x)`` in place of each x within."""
-    kind = type(value)
-    if kind is tuple or kind is list:
-        return kind([mapped_leaves(part, of_leaf) for part in value])
-    if kind is dict:
-        return {name: mapped_leaves(part, of_leaf) for name, part in value.items()}
-    return of_leaf(value)
 
 
 def nodes_in(value: Any) -> Iterator[Node]:

@@ -24,8 +24,9 @@ from ..._record.op_facts import facts_of
 from ..._storage import numpy_namespace
 from ..._util.array_types import Index, RawArray
 from ..._util.blocks import error_state
+from ..._util.container_kinds import mapped_leaves
 from ..._util.errors import outside, user_line
-from ..program import CONSTANT, FOREIGN, INPUT, Guard, Node, Program, mapped_leaves
+from ..program import CONSTANT, FOREIGN, INPUT, Guard, Node, Program
 from .traced import (
     AS_IT_IS,
     TRACED_TYPES,

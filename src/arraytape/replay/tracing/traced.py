@@ -23,7 +23,7 @@ from ..._storage.numpy_storage import NUMPY
 from ..._storage.storage import HOST, MAKING
 from ..._util.array_types import Index, RawArray
 from ..._util.blocks import Setting
-from ..program import mapped_leaves
+from ..._util.container_kinds import mapped_leaves
 
 if TYPE_CHECKING:
     import numpy.typing as npt
