@@ -101,6 +101,13 @@ def was_assigned(name: str, line: str) -> str:
     )
 
 
+def unused_view(x: Array) -> str:
+    return (
+        f"{name_with_layout(x)} is a view that no op on the tape used, but an op may have used another "
+        "view of the same part: each x[key] is a new Array. Give the Array that was used as source"
+    )
+
+
 def swapped_words(x: Array, target: Array) -> str:
     return (
         f"the source {name_with_layout(x)} was computed from the target {name_with_layout(target)}, "
@@ -245,10 +252,7 @@ def another_view(request: Request) -> str:
         for record in recording.records
     ):  # fmt: skip
         return ""
-    return (
-        f"{name_with_layout(x)} is a view that no op on the tape used, but an op may have used another "
-        "view of the same part: each x[key] is a new Array. Give the Array that was used as source"
-    )
+    return unused_view(x)
 
 
 def made_after_target(request: Request) -> str:

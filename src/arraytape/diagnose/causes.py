@@ -23,6 +23,7 @@ from .._tape.none_causes import (
     ran_outside,
     ran_stopped,
     swapped_words,
+    unused_view,
     used_too_early,
     was_assigned,
     why_unconnected,
@@ -223,11 +224,7 @@ def view_of_its_own(facts: GradientFacts) -> str:
     is_watched = id(facts.source) in facts.recording.watched
     if not facts.source._state & IS_VIEW or is_watched or facts.using_records:
         return ""
-    return (
-        f"{name_with_layout(facts.source)} is a view that no op on the tape used, but an op may have "
-        "used another view of the same part: each x[key] is a new Array. Give the Array that was used "
-        "as source"
-    )
+    return unused_view(facts.source)
 
 
 def common_ancestor_only(facts: GradientFacts) -> str:

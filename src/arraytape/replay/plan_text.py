@@ -29,7 +29,7 @@ from .bound_arguments import ambient_settings, argument_leaves, check_apart, is_
 from .call import Call, LeafOrigin
 from .callback import Effect
 from .error_state import silence_numpy
-from .program import defined_function
+from .program import defined_function, scope_name
 from .reach.reasons import changed
 from .reach.sameness import PLAIN, same_data, same_plain
 from .taped import Taped
@@ -108,9 +108,7 @@ class PlanText:
 
     def add_global(self, value: Any) -> str:
         """Add a value to the globals of the generated function, and return its new name there."""
-        name = f"k{len(self.scope)}"
-        self.scope[name] = value
-        return name
+        return scope_name(self.scope, value)
 
     # --- comparison of arguments ------------------------------------------------------------------
     def write_arguments(self, call: Call) -> None:

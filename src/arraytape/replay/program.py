@@ -42,6 +42,13 @@ def defined_function(
     return function
 
 
+def scope_name(scope: dict[str, Any], value: Any) -> str:
+    """Add a value to the globals of a generated function, and return its name there."""
+    name = f"k{len(scope)}"
+    scope[name] = value
+    return name
+
+
 class Node:
     """One value of a program (recorded NumPy calls): the result of a call, an input or a constant.
 

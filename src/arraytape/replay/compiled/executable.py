@@ -20,7 +20,7 @@ import numpy as np
 
 from ..._util.decision_log import log_decision
 from ..passes.nodes import packed
-from ..program import Node, Program, defined_function, operands, result_of
+from ..program import Node, Program, defined_function, operands, result_of, scope_name
 from ..text.kept_memory import MOST
 from ..text.program_source import Source, show
 from .driver import FALLBACK
@@ -399,10 +399,3 @@ def memory_text(
     if tuple(strides) == packed(shape[::-1], size)[::-1]:
         return f"empty({shape!r}, {kind}, 'F')"
     return f"ndarray({shape!r}, {kind}, strides={tuple(strides)!r})"
-
-
-def scope_name(scope: dict[str, Any], value: Any) -> str:
-    """Add a value to the globals of a generated function, and return its name there."""
-    name = f"k{len(scope)}"
-    scope[name] = value
-    return name

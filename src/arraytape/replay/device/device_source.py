@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from ..program import CONSTANT, INPUT, Node, Program, defined_function, operands
+from ..program import CONSTANT, INPUT, Node, Program, defined_function, operands, scope_name
 
 NUMBER = count(1).__next__  # numbers the file names of generated functions
 PLAIN = (int, bool, str, type(None))  # types of values that the text shows
@@ -74,6 +74,4 @@ class DeviceSource:
             return f"{{{', '.join([f'{key!r}: {self.value(x)}' for key, x in value.items()])}}}"
         if kind in PLAIN:
             return repr(value)
-        name = f"k{len(self.scope)}"
-        self.scope[name] = value
-        return name
+        return scope_name(self.scope, value)

@@ -38,7 +38,7 @@ from ..._util.container_kinds import KINDS
 from ..._util.errors import PACKAGE
 from ..._util.locks import HAVE_LOCKS, LOCK_TYPES
 from ..._util.source_locations import is_installed
-from ..program import defined_function
+from ..program import defined_function, scope_name
 from .held_in_c import AMBIENT_STATE, MISSING, is_in_c, referents, value_of
 from .mutable_sources import MutableSources, source_state, state_reader
 from .names import MODULES, absolute_module, code_names, words_in
@@ -268,9 +268,7 @@ class State:
 
     def add_global(self, value: Any) -> str:
         """Add a value to the globals of the generated code, and return its new name there."""
-        name = f"k{len(self.scope)}"
-        self.scope[name] = value
-        return name
+        return scope_name(self.scope, value)
 
     def demand(self, condition: str, path: str) -> None:
         """Add a condition to the generated function ``read``, which replays call first.
