@@ -134,6 +134,7 @@ def test_the_third_run_decides(monkeypatch):
             raise
 
     monkeypatch.setattr(flow.Flow, "run_analysis", noting)
+    monkeypatch.setattr("arraytape._exits.interpreter.STEPS", 2000)
     flow.KNOWN.clear()
     assert said(printed_optimum, "SLSQP") == []
     assert ended == [False, True]

@@ -185,13 +185,14 @@ def flow_of(exits: Sequence[Stack], entries: Sequence[Entry]) -> Verdicts | None
     """Analyse the user's code for conversions and constants whose stacks have the same outermost frame.
 
     Return a list with a row for each conversion (such as ``float(x)``), of verdicts: True if the
-    constant may contain the converted value.  If the analysis takes too many steps, try shorter ones.
-    Return None if all fail.
+    constant may contain the converted value, None if it is unknown.  If the analysis takes too many
+    steps, try shorter ones.  Return None if all fail.
 
     exits : the call stacks of the conversions.  entries : the ops that got constants.
     """
     # The first analysis interprets all calls of the user's functions, the second only calls that were
-    # seen to run, the third no function of a library.
+    # seen to run, the third no function of a library.  Later ones decide what earlier ones left open.
+    found: Verdicts | None = None
     for only_seen, opaque in ((False, False), (True, False), (False, True)):
         try:
             flow = OpaqueFlow(exits, entries) if opaque else Flow(exits, entries)
@@ -200,9 +201,15 @@ def flow_of(exits: Sequence[Stack], entries: Sequence[Entry]) -> Verdicts | None
         except TooLong:
             continue
         except Exception:  # an error in the analysis must not make the gradient raise
-            return None
-        return [[flow.is_reached(i, j) for j in range(len(entries))] for i in range(len(exits))]
-    return None
+            return found
+        rows: Verdicts = found or [[None] * len(entries) for _ in exits]
+        found = [
+            [flow.is_reached(i, j) if verdict is None else verdict for j, verdict in enumerate(row)]
+            for i, row in enumerate(rows)
+        ]
+        if not any(None in row for row in found):
+            break
+    return found
 
 
 class OpaqueFlow(Flow):
