@@ -480,6 +480,6 @@ def test_predicted_classes_lead_to_chances(name, score):
     def f(labels):
         return score(CLASSIFIERS[name]().fit(X, labels), labels)
 
-    message = r"compute a loss of predict_proba or decision_function.*constant in steps"
-    with interop.sklearn(), pytest.raises(TypeError, match=message):
+    message = r"loss of predict_proba.*constant in steps|constant in steps.*loss of predict_proba"
+    with interop.sklearn(), pytest.raises((TypeError, LookupError), match=message):
         xp.grad(f)(TWO.astype(float))

@@ -1,11 +1,15 @@
 """scikit-learn's metrics in a context of interop."""
 
 import functools
+import inspect
 
 import numpy as np
 import pytest
 import sklearn
 from sklearn import metrics
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import _classification, _ranking
+from sklearn.model_selection import cross_val_score
 
 import arraytape as xp
 from arraytape import interop
@@ -89,6 +93,101 @@ def test_a_metric_of_chances(name):
         return number(f(xp.asarray(labels) if isinstance(p, xp.Array) else labels, p))
 
     check(of_chances, chances, vmap=False, exact=False, order=1)
+
+
+# --- step functions of scores and labels ----------------------------------------------------------
+SCORED = [
+    name for name in sorted({*vars(_ranking)} & {*metrics.__all__})
+    if "y_score" in inspect.signature(getattr(metrics, name)).parameters
+]  # fmt: skip
+SEVERAL = np.asarray([[1, 0, 1], [0, 1, 1], [1, 1, 0], [0, 0, 1], [1, 0, 0], [0, 1, 0], [1, 0, 1]])
+OF_LABELS = [
+    (name, argument) for name in sorted({*vars(_classification)} & {*metrics.__all__})
+    for argument in [*inspect.signature(getattr(metrics, name)).parameters][1:2]
+    if argument in ("y_pred", "y2") and "matrix" not in name and "report" not in name  # no floats
+]  # fmt: skip
+
+
+def scored(name, scores, **options):
+    """Return what a metric of scores returns, and the index from which on results are scores."""
+    metric = getattr(metrics, name)
+    if "label" in name or "coverage" in name or "dcg" in name:
+        return metric(SEVERAL, scores, **options), None
+    if name == "top_k_accuracy_score":
+        return metric(THREE, scores, **options), None
+    if name == "metric_at_thresholds":
+        return metric(LABELS, scores[:, 0], metrics.zero_one_loss)[0], None
+    found = metric(LABELS, scores[:, 0], **options)
+    return found, -1 if isinstance(found, tuple) else None
+
+
+def summed(found):
+    parts = found if isinstance(found, tuple) else (found,)
+    return sum(xp.sum(part) for part in parts if getattr(part, "dtype", np.dtype(int)).kind == "f")
+
+
+@pytest.mark.parametrize("name", SCORED)
+def test_a_metric_of_the_order_of_scores_leads_to_a_smooth_loss(name):
+    def steps(scores):
+        found, end = scored(name, scores)
+        return summed(found[:end] if isinstance(found, tuple) else found)
+
+    message = f"{name} has no derivative with respect to y_score.*such as log_loss"
+    plain = scored(name, SHARES)[0]
+    plain = plain if isinstance(plain, tuple) else (plain,)
+    with interop.sklearn(), xp.GradientTape() as tape:
+        scores = xp.asarray(SHARES)
+        tape.watch(scores)
+        found = scored(name, scores)[0]
+    for own, theirs in zip(found if isinstance(found, tuple) else (found,), plain, strict=True):
+        np.testing.assert_array_equal(np.asarray(xp.stop_gradient(own)), theirs)
+    if name == "confusion_matrix_at_thresholds":  # integers
+        return
+    with interop.sklearn(), pytest.raises(LookupError, match=message):
+        xp.grad(steps)(SHARES)
+
+
+WEIGHTED = [
+    name for name in SCORED
+    if "sample_weight" in inspect.signature(getattr(metrics, name)).parameters
+    and name not in ("coverage_error", "confusion_matrix_at_thresholds", "metric_at_thresholds")
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_a_metric_of_the_order_of_scores_moves_with_sample_weights(name):
+    def f(weights, scores):
+        found, end = scored(name, scores, sample_weight=weights)
+        parts = found[:end] if end else (found,)
+        return sum((i + 1) * xp.sum(part**2) for i, part in enumerate(parts))
+
+    weights = RNG.uniform(0.5, 2.0, 7)
+    for scores in (SHARES, xp.asarray(SHARES)):
+        with interop.sklearn():
+            check(functools.partial(f, scores=scores), weights, vmap=False, exact=False)
+
+
+@pytest.mark.parametrize(("name", "argument"), OF_LABELS)
+def test_a_metric_of_labels_that_a_tape_follows_leads_to_a_smooth_loss(name, argument):
+    def f(labels):
+        options = {"beta": 0.5} if name == "fbeta_score" else {}
+        return summed(getattr(metrics, name)(xp.asarray(LABELS), labels, **options))
+
+    message = f"{name} has no derivative with respect to {argument}.*such as log_loss"
+    with interop.sklearn(), pytest.raises(LookupError, match=message):
+        xp.grad(f)(np.asarray([0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 1.0]))
+
+
+@pytest.mark.parametrize("scoring", [None, "roc_auc"])
+def test_a_cross_validated_step_function_leads_to_a_smooth_loss(scoring):
+    X = RNG.normal(size=(40, 2))
+    y = (X[:, 0] + RNG.normal(size=40) > 0).astype(int)
+
+    def f(C):
+        return cross_val_score(LogisticRegression(C=C), X, y, cv=3, scoring=scoring).mean()
+
+    with interop.sklearn(), pytest.raises(LookupError, match="such as log_loss"):
+        xp.grad(f)(1.0)
 
 
 def test_numpys_metrics_stay_floats():

@@ -150,13 +150,14 @@ def call_with_rule(
     signature_of: Callable[..., Any],
     on_capture: OnCapture = OnCapture.REFUSE,
     missing: str | None = None,
+    reason: tuple[str, ...] = (),
 ) -> Any:
     """Call ``f``, which returns ``(y, grad_fn)``, record the call as one record, and return y.
 
     signature_of : the user's function, whose parameter names stand in messages.
     on_capture : the reaction if f uses a watched Array that is not among the arguments.
     missing : for a function without a derivative, its name, which the error of a gradient through the
-    call shows.
+    call shows.  reason : an argument and the reason why there is no derivative, for the same error.
     """
     arguments = Arguments(args, keywords)
     keeps_records = may_record_gradients(recorders())
@@ -172,7 +173,7 @@ def call_with_rule(
 
     def make_call() -> Call:
         if missing is not None:
-            return Call(name, trace, missing=missing)
+            return Call(name, trace, missing=missing, reason=reason)
         return Call(name, trace, UserRule(name, arguments, trace, takes_variables, signature_of))
 
     return publish(trace, CUSTOM, make_call)

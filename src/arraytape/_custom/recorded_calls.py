@@ -101,6 +101,9 @@ class Call:
         each input, or None where there is none.  None if there is no rule.
     missing
         The name of the function if it has no rule, else None.
+    reason
+        An argument of the function and the reason why it has no derivative with respect to it, for the
+        error; () if no reason is known.
     """
 
     cusped = False
@@ -112,8 +115,9 @@ class Call:
         trace: Trace,
         pull: Callable[..., Any] | None = None,
         missing: str | None = None,
+        reason: tuple[str, ...] = (),
     ) -> None:
-        self.name, self.pull, self.missing = name, pull, missing
+        self.name, self.pull, self.missing, self.reason = name, pull, missing, reason
         # A function from the tangents of the inputs to those of the results, if the rule has one.
         self.forward: Callable[..., Any] | None = getattr(pull, FORWARD, None)
         self.results = [Layout(y) for y in trace.leaves]
@@ -182,7 +186,7 @@ class Call:
         there is no rule.
         """
         if self.pull is None:
-            raise missing_rule_error(self.name)
+            raise missing_rule_error(self.name, *self.reason)
         self.give_history()
         pairs = zip(cotangents, self.results, strict=True)
         given = [y.zeros() if g is None else g for g, y in pairs]

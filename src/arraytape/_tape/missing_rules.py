@@ -34,12 +34,13 @@ def find_missing_rule(record: Record, depending: Container[int]) -> MissingRule 
     plan = PLANS[record[0]]
     if isinstance(plan, Plan) and plan.unknown:
         found = [reason for place, reason in plan.unknown.items() if record[place] in depending]
-        return unknown_rule_error(plan.op.name, *found[0]) if found else None
+        return missing_rule_error(plan.op.name, *found[0]) if found else None
     name = missing_rule(plan, record)
     if plan is UNFINISHED and any(value_id in depending for value_id in inputs_of(record)):
         return UnfinishedWrite(record[-1].said)
-    matters = name is not None and any(value_id in depending for value_id in inputs_of(record))
-    return missing_rule_error(name) if name is not None and matters else None
+    if name is None or not any(value_id in depending for value_id in inputs_of(record)):
+        return None
+    return missing_rule_error(name, *getattr(record[-1], "reason", ()))
 
 
 class MissingRule(LookupError):
@@ -59,9 +60,7 @@ class MissingRule(LookupError):
 
         A user may call ``register_gradient`` after the op ran.
         """
-        if self.unknown:
-            return unknown_rule_error(self.name, *self.unknown)
-        return missing_rule_error(self.name)
+        return missing_rule_error(self.name, *self.unknown)
 
     def __str__(self) -> str:
         return self.message
@@ -86,8 +85,14 @@ class UnfinishedWrite(MissingRule):
         return UnfinishedWrite(self.what)
 
 
-def missing_rule_error(name: str) -> MissingRule:
-    """Return the error for an op or function without any rule, with advice on how to give it one."""
+def missing_rule_error(name: str, *unknown: str) -> MissingRule:
+    """Return the error for an op or function without a rule, with advice on how to give it one.
+
+    unknown : empty, or (argument, reason) if only the derivative with respect to that argument is
+    unknown.
+    """
+    if unknown:
+        return unknown_rule_error(name, *unknown)
     op = REGISTRY.get(name)
     if op is None:
         declare = "Give it one with host_function(f, vjp) or custom_gradient"

@@ -1,16 +1,22 @@
-"""The op ``with_slope(value, formula)``: a library's value with the derivatives of a formula.
+"""Give a library's value the derivatives of a formula, or none, so that a gradient raises an error.
 
-It is for functions whose derivative is easier to state as a formula of recorded ops than as a rule.
+``with_slope(value, formula)`` is for functions whose derivative is easier to state as a formula of
+recorded ops than as a rule.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+import arraytape
+
 from .._array.array import Array
+from .._custom.gradient import call_with_rule
 from ._ops import library_op
+from ._plain import NumpyData
 
 
 def broadcast_value(value: Array, formula: Array) -> Any:
@@ -24,3 +30,23 @@ def broadcast_value(value: Array, formula: Array) -> Any:
 
 
 with_slope = library_op("scipy.value_of", broadcast_value, None, lambda g: g, cores=(0, 0))
+
+
+def result_without_rule(
+    name: str, value: float | NumpyData, arrays: Sequence[Array], reason: tuple[str, ...] = ()
+) -> Array:
+    """Return ``value`` as the result of an op on ``arrays`` that has no derivative rule.
+
+    A gradient that needs this result raises an error with the text ``name``; a constant would silently
+    give a wrong gradient.
+
+    reason : an argument and the reason why there is no derivative, for the error.
+    """
+
+    def give_value(*_: Array) -> tuple[Array, None]:
+        return arraytape.asarray(np.asarray(value)), None
+
+    found: Array = call_with_rule(
+        name, give_value, tuple(arrays), {}, signature_of=give_value, missing=name, reason=reason
+    )
+    return found

@@ -24,13 +24,11 @@ import sklearn
 import arraytape
 
 from ..._array.array import Array
-from ..._custom.gradient import call_with_rule
 from ..._dataframes import holds_arrays
 from ..._util import nest
 from ..._util.errors import TapeWarning, describe, stacklevel, user_line
 from .._context import has_array
-from .._plain import NumpyData
-from .._slopes import with_slope
+from .._slopes import result_without_rule, with_slope
 from .._statements import hooks, original
 from .._wanted import is_wanted
 
@@ -355,22 +353,6 @@ def is_result(name: str, value: object) -> bool:
     public = name[0] != "_" and name[-1] == "_"
     numbers = isinstance(value, np.ndarray | np.floating) and value.dtype.kind == "f"
     return public and (numbers or type(value) is float)
-
-
-def result_without_rule(name: str, value: float | NumpyData, arrays: list[Array]) -> Array:
-    """Return ``value`` as the result of an op on ``arrays`` that has no derivative rule.
-
-    A gradient that needs this result raises an error with the text ``name``; a constant would silently
-    give a wrong gradient.
-    """
-
-    def give_value(*_: Array) -> tuple[Array, None]:
-        return arraytape.asarray(np.asarray(value)), None
-
-    found: Array = call_with_rule(
-        name, give_value, tuple(arrays), {}, signature_of=give_value, missing=name
-    )
-    return found
 
 
 def connect(value: object, formula: T) -> T:

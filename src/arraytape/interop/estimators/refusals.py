@@ -1,8 +1,14 @@
-"""Make fits and predictions that are not differentiable, such as those of trees, refuse Arrays."""
+"""Make fits, predictions and scores that are not differentiable, such as trees, refuse Arrays."""
 
 from __future__ import annotations
 
-from ._fits import refuses
+from typing import Any
+
+from .._context import held_by
+from .._slopes import result_without_rule
+from .._statements import hooks, original
+from .._wanted import is_wanted
+from ._fits import nested_arrays, refuses
 
 SPLITS = (
     "trees split at thresholds, which are chosen among the samples and jump: predictions are "
@@ -62,3 +68,19 @@ refuses(
     "sklearn.decomposition._lda", "LatentDirichletAllocation", method="_e_step",
     why="the topics of a document are found by a number of rounds, which end before their solution",
 )  # fmt: skip
+
+
+@hooks("sklearn.base", "ClassifierMixin.score")
+def score_labels(estimator: Any, X: Any, *args: Any, **keywords: Any) -> Any:
+    """Return the accuracy of a classifier, as an Array through which a gradient raises an error.
+
+    The accuracy changes in steps, so that its derivative is 0 almost everywhere, and an optimizer would
+    stop at once.
+    """
+    score = original("sklearn.base", "ClassifierMixin.score")(estimator, X, *args, **keywords)
+    arrays = nested_arrays([X, *held_by("sklearn", estimator)])
+    if not isinstance(score, float) or not is_wanted(arrays):
+        return score
+    why = "class labels are constant in steps. Compute a smooth loss of predict_proba, such as log_loss"
+    name = f"{type(estimator).__name__}.score"
+    return result_without_rule(name, score, arrays, ("the data and parameters", why))
