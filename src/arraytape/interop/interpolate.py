@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import itertools
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,8 +21,9 @@ from scipy.interpolate import _dierckx, _ppoly
 import arraytape
 
 from .._array.array import Array
+from .._storage.batched.batched_data import ACTIVE as HIDDEN_AXES
 from .._util.array_types import Namespace, RawArray
-from .._util.errors import short_repr
+from .._util.errors import TapeWarning, short_repr, stacklevel, user_line
 from ._borders import compute_into
 from ._context import has_array
 from ._facades import asarray, no_rule
@@ -30,6 +32,7 @@ from ._ops import library_op
 from ._plain import ArrayInput, NumpyData, Shape
 from ._slopes import with_slope
 from ._statements import facade_of, hooks, keeps_arrays, replaces, stands_in
+from ._wanted import is_wanted
 
 Function = Callable[..., Any]
 
@@ -229,6 +232,9 @@ def spline(t: Array, c: Array, k: int, places: Array, nu: int) -> Any:
 
     t : the knots.  c : the coefficients.  k : the degree.  places : the points of evaluation.
     Each derivative is a sum of B-splines of a lower degree, whose coefficients are differences of c.
+
+    Where knots coincide, SciPy leaves the quotient 0 / 0 out of the sum, and so does this function.  A
+    place that is NaN counts as a constant, because the caller may replace the value there.
     """
     for _ in range(nu):
         if not k:
@@ -248,12 +254,30 @@ def spline(t: Array, c: Array, k: int, places: Array, nu: int) -> Any:
         0, count - k - 1,
     )  # fmt: skip
     parts = [c[at - k + j] for j in range(k + 1)]
+    places = arraytape.where(arraytape.isnan(places), 0.0, places)
+    if (
+        k and is_wanted([t]) and not HIDDEN_AXES.get()
+        and bool(arraytape.any(as_constant(t[at + 1] - t[at]) <= 0))
+    ):  # fmt: skip
+        warn_of_coinciding_knots()
     for r in range(1, k + 1):
         for j in range(k, r - 1, -1):
-            low, high = t[at + j - k], t[at + j + 1 - r]
-            share = ((places - low) / (high - low))[:, None]
-            parts[j] = (1.0 - share) * parts[j - 1] + share * parts[j]
+            low, width = t[at + j - k], t[at + j + 1 - r] - t[at + j - k]
+            apart = as_constant(width) > 0
+            share = ((places - low) / arraytape.where(apart, width, 1.0))[:, None]
+            part = (1.0 - share) * parts[j - 1] + share * parts[j]
+            parts[j] = arraytape.where(apart[:, None], part, 0.0)
     return parts[k]
+
+
+def warn_of_coinciding_knots() -> None:
+    warnings.warn(
+        "take knots that do not coincide, such as knots='uniform' or fewer n_knots of "
+        "SplineTransformer: the spline jumps when they separate, so that it has no derivative with "
+        f"respect to them. The gradient moves them together [at {user_line()}]",
+        TapeWarning,
+        stacklevel=stacklevel(),
+    )
 
 
 def evaluate_spline(
