@@ -222,6 +222,126 @@ def test_an_estimator_as_a_function_of_its_data(name):
     values(FUNCTIONS[name], HOLES if "Imputer" in name else X)
 
 
+# Estimators of NumPy code, as functions of a parameter; their data are NumPy's.
+PARAMETERS = {
+    **{
+        f"KernelPCA, {kernel}": (
+            0.3,
+            lambda gamma, kernel=kernel: np.abs(
+                decomposition.KernelPCA(2, kernel=kernel, gamma=gamma).fit(Z).transform(0.9 * Z)
+            ),
+        )
+        for kernel in ("rbf", "poly", "sigmoid")
+    },
+    "KernelPCA, ridge": (
+        0.3,
+        lambda alpha: decomposition.KernelPCA(
+            2, kernel="rbf", gamma=0.1, alpha=alpha, fit_inverse_transform=True
+        ).fit(Z).dual_coef_ ** 2,
+    ),
+    "Nystroem": (0.1, lambda gamma: kernel_approximation.Nystroem(
+        gamma=gamma, n_components=5, random_state=0).fit_transform(Z)),
+    "RBFSampler": (0.1, lambda gamma: kernel_approximation.RBFSampler(
+        gamma=gamma, n_components=5, random_state=0).fit_transform(Z)),
+    "SkewedChi2Sampler": (1.5, lambda skewedness: kernel_approximation.SkewedChi2Sampler(
+        skewedness=skewedness, n_components=5, random_state=0).fit_transform(X)),
+    "GaussianNB": (0.1, lambda share: naive_bayes.GaussianNB(var_smoothing=share).fit(
+        X, THREE).predict_proba(PLACE)),
+    "ShrunkCovariance": (0.3, lambda share: covariance.ShrunkCovariance(
+        shrinkage=share).fit(X).covariance_),
+    "QuadraticDiscriminantAnalysis": (
+        0.3,
+        lambda share: discriminant_analysis.QuadraticDiscriminantAnalysis(reg_param=share).fit(
+            X, TWO
+        ).predict_proba(PLACE),
+    ),
+    "LinearDiscriminantAnalysis": (
+        0.3,
+        lambda share: discriminant_analysis.LinearDiscriminantAnalysis(
+            solver="eigen", shrinkage=share
+        ).fit(X, THREE).decision_function(PLACE),
+    ),
+}  # fmt: skip
+Z = X - np.mean(X, axis=0)
+
+
+@pytest.mark.usefixtures("either_way")
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_an_estimator_of_numpy_data_as_a_function_of_a_parameter(name):
+    parameter, f = PARAMETERS[name]
+    values(lambda p: f(p if isinstance(p, xp.Array) else float(p)), np.asarray(parameter))
+
+
+@pytest.mark.parametrize("kind", [cross_decomposition.PLSRegression, cross_decomposition.CCA])
+def test_a_tolerance_that_a_tape_follows_does_not_stop_a_fit(kind):
+    with interop.sklearn():
+        found = kind(1, tol=xp.asarray(1e-9)).fit(X, TWO_COLUMNS).coef_
+    np.testing.assert_allclose(
+        np.asarray(found), kind(1, tol=1e-9).fit(X, TWO_COLUMNS).coef_, 1e-10
+    )
+
+
+@pytest.mark.parametrize("kind", [ensemble.BaggingRegressor, ensemble.BaggingClassifier])
+def test_a_count_of_features_that_a_tape_follows_is_refused(kind):
+    with (
+        interop.sklearn(),
+        pytest.raises(TypeError, match=rf"{kind.__name__}\.fit: .*max_features"),
+    ):
+        kind(linear_model.Ridge(), max_features=xp.asarray(0.7)).fit(X, TWO)
+
+
+TIED = np.stack([np.arange(12) % 3, np.r_[np.arange(8), np.full(4, 8)]], axis=1) + 0.5
+OF_TIES = {
+    "a constant column": lambda x: preprocessing.SplineTransformer(4).fit(0 * TIED).transform(x),
+    "the last knots": lambda x: (
+        preprocessing.SplineTransformer(5, knots="quantile", extrapolation="continue")
+        .fit(TIED)
+        .transform(x)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_TIES)
+@pytest.mark.filterwarnings("error")
+def test_splines_at_coinciding_knots_have_finite_slopes(name):
+    places = np.concatenate([0.9 * TIED + 0.1, TIED[-2:]]) if name == "the last knots" else 0 * TIED
+    with interop.sklearn():
+        slope = xp.grad(lambda x: xp.sum(OF_TIES[name](x) ** 2))(places)
+    assert np.all(np.isfinite(np.asarray(slope)))
+
+
+def test_coinciding_knots_that_a_tape_follows_are_told():
+    """Their gradient is that of a common shift of all values that are equal."""
+
+    def f(x):
+        model = preprocessing.SplineTransformer(5, knots="quantile", extrapolation="linear")
+        return xp.sum(xp.asarray(model.fit(x).transform(0.9 * TIED + 0.2)) ** 2)
+
+    with (
+        interop.sklearn(),
+        pytest.warns(xp.TapeWarning, match=r"fewer n_knots.*test_estimators\.py"),
+    ):
+        slope = xp.grad(f)(TIED)
+    along, h = np.cos(7.0 * TIED), 1e-6
+    differences = (float(f(TIED + h * along)) - float(f(TIED - h * along))) / (2 * h)
+    np.testing.assert_allclose(float(xp.sum(slope * along)), differences, rtol=1e-5)
+
+
+@pytest.mark.filterwarnings("error")
+def test_splines_of_missing_values():
+    def f(x):
+        model = preprocessing.SplineTransformer(4, handle_missing="zeros", extrapolation="continue")
+        return xp.sum(xp.asarray(model.fit(x).transform(0.9 * x)) * weights)
+
+    weights = np.cos(np.arange(24.0 * 18)).reshape(24, 18)
+    with interop.sklearn():
+        slope = np.asarray(xp.grad(f)(HOLES))
+    along, h = np.cos(np.arange(HOLES.size)).reshape(HOLES.shape), 1e-6
+    differences = (float(f(HOLES + h * along)) - float(f(HOLES - h * along))) / (2 * h)
+    assert not np.any(slope[np.isnan(HOLES)])
+    np.testing.assert_allclose(np.sum(slope * along), differences, rtol=1e-5)
+
+
 def test_isotonic_regression_by_its_target():
     values(lambda y: isotonic.IsotonicRegression().fit(X[:, 0], y).predict(X[:, 0]), Y)
     values(

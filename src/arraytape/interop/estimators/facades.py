@@ -4,6 +4,7 @@ In the modules that are listed here, ``np`` becomes a facade of NumPy whose func
 hooks replace the few functions of these modules that would refuse Arrays.
 """
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,8 @@ import arraytape
 from ..._array.array import Array
 from .._context import has_array, held_by
 from .._plain import plain_data
-from .._statements import hooks, keeps_arrays, original, prepares
-from ._fits import warn_of_labels
+from .._statements import hooks, keeps_arrays, original, prepares, replaces
+from ._fits import estimator_parameters, warn_of_labels
 
 for module in (
     "covariance._elliptic_envelope", "covariance._empirical_covariance",
@@ -35,15 +36,33 @@ for module in (
     keeps_arrays(f"sklearn.{module}")
 
 
+class RealOrArrayType(type):
+    """The metaclass of RealOrArray, which makes ``isinstance`` accept Arrays of shape ()."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, numbers.Real) or (isinstance(value, Array) and value.ndim == 0)
+
+
+class RealOrArray(metaclass=RealOrArrayType):
+    """A replacement for ``numbers.Real`` in a module that asks for the type of a parameter."""
+
+
+replaces("sklearn.discriminant_analysis", "Real", RealOrArray)
+
+
 @hooks("sklearn.utils.validation", "validate_data")
 def validate_data(
     _estimator: BaseEstimator, *args: Any, reset: bool = True, **keywords: Any
 ) -> Any:
-    """Validate data as scikit-learn does; return Arrays if the data or the fitted estimator has any."""
+    """Validate data as scikit-learn does; return Arrays if the data or the estimator has any.
+
+    A new fit (``reset``) uses the estimator's parameters, and not what an earlier fit has left.
+    """
     validate = original("sklearn.utils.validation", "validate_data")
     found = validate(_estimator, *args, reset=reset, **keywords)
     parts = found if isinstance(found, tuple) else (found,)
-    if has_array(parts) or (not reset and has_array(held_by("sklearn", _estimator))):
+    held = estimator_parameters(_estimator) if reset else held_by("sklearn", _estimator)
+    if has_array([*parts, *held]):
         parts = tuple([float_array(part) for part in parts])
     return parts if isinstance(found, tuple) else parts[0]
 
@@ -59,9 +78,11 @@ def float_array(data: object) -> Any:
 def all_arrays(arguments: dict[str, Any]) -> None:
     """Convert X and y to Arrays if one of them is, because scikit-learn validates them separately.
 
+    They are converted for an Array among the estimator's parameters, too.
+
     arguments : the method's arguments by name, which are changed.
     """
-    if has_array(arguments.values()):
+    if has_array([*arguments.values(), *estimator_parameters(arguments["self"])]):
         arguments.update({name: float_array(arguments.get(name)) for name in ("X", "y")})
 
 
