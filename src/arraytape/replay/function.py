@@ -10,7 +10,8 @@ condition on a value that the function read.  Each signature has an ``Entry`` in
     eager       Calls run the function itself.  A warning has reported the reason once.
 
 If one Python argument had another value in each of ``limit`` signatures, the first call with each
-further value runs the function itself.  A value that comes back is traced.
+further value runs the function itself.  A value that comes back is traced.  A warning names the argument
+once there are ``SIGNATURES`` signatures: fewer values may come back, such as the numbers of layers.
 """
 
 from __future__ import annotations
@@ -323,7 +324,8 @@ class Function(Generic[P, R]):
                 f"Array instead, such as xp.asarray({changing[0]}); only values that come back are "
                 "replayed"
             )
-            self.warn_once(why)
+            if not kept:
+                self.warn_once(why)
             if not self.strict:
                 return Entry(eager=why)
         if entry is None:
