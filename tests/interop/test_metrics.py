@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn import metrics
+from sklearn.ensemble import StackingClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import _classification, _ranking
 from sklearn.model_selection import cross_val_score
@@ -188,6 +189,26 @@ def test_a_cross_validated_step_function_leads_to_a_smooth_loss(scoring):
 
     with interop.sklearn(), pytest.raises(LookupError, match="such as log_loss"):
         xp.grad(f)(1.0)
+
+
+MODELS = {
+    "LogisticRegression": LogisticRegression,
+    "StackingClassifier": lambda: StackingClassifier([("one", LogisticRegression())], cv=2),
+    "VotingClassifier": lambda: VotingClassifier([("one", LogisticRegression())], voting="soft"),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_score_of_a_classifier_leads_to_a_smooth_loss(name):
+    X = RNG.normal(size=(40, 2))
+    y = (X[:, 0] + RNG.normal(size=40) > 0).astype(int)
+
+    def f(x):
+        return MODELS[name]().fit(x, y).score(x, y)
+
+    message = rf"{name}\.score has no derivative.*such as log_loss"
+    with interop.sklearn(), pytest.raises(LookupError, match=message):
+        xp.grad(f)(X)
 
 
 def test_numpys_metrics_stay_floats():

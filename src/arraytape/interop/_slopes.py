@@ -50,3 +50,17 @@ def result_without_rule(
         name, give_value, tuple(arrays), {}, signature_of=give_value, missing=name, reason=reason
     )
     return found
+
+
+def refuse_slope(name: str, value: Any, arrays: Sequence[Array], reason: tuple[str, ...]) -> Any:
+    """Return a result so that a gradient with respect to ``arrays`` raises an error.
+
+    An Array keeps its other derivatives.  A value that is no floating-point number is returned as it is.
+    name, reason : the function, and an argument and the reason, for the error.
+    """
+    if isinstance(value, Array) and value.dtype.kind == "f":
+        nothing = np.zeros((), dtype=value.dtype)
+        return value + result_without_rule(name, nothing, arrays, reason)
+    if isinstance(value, float) or getattr(value, "dtype", np.dtype(bool)).kind == "f":
+        return result_without_rule(name, value, arrays, reason)
+    return value

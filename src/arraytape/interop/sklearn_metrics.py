@@ -21,7 +21,7 @@ import arraytape
 
 from .._array.array import Array
 from ._facades import SoftFloat
-from ._slopes import result_without_rule
+from ._slopes import refuse_slope
 from ._statements import hooks, original, prepares, replaces
 from ._wanted import is_wanted, nested_leaves
 
@@ -72,14 +72,10 @@ def raising_gradient(module: ModuleType, name: str, argument: str, why: str) -> 
             return result
 
         def mark(value: Any) -> Any:
-            if isinstance(value, Array) and value.dtype.kind == "f":
-                scores = arraytape.asarray(given[argument])
-                nothing = np.zeros((), dtype=value.dtype)
-                return value + result_without_rule(name, nothing, [scores], (argument, why))
-            if isinstance(value, float) or getattr(value, "dtype", np.dtype(bool)).kind == "f":
-                arrays = [x for x in nested_leaves(given) if isinstance(x, Array)]
-                return result_without_rule(name, value, arrays, (argument, why))
-            return value
+            kept = isinstance(value, Array)  # with its derivative with respect to sample_weight
+            found = [given[argument]] if kept else nested_leaves(given)
+            arrays = [arraytape.asarray(x) for x in found if kept or isinstance(x, Array)]
+            return refuse_slope(name, value, arrays, (argument, why))
 
         if not isinstance(result, tuple):
             return mark(result)

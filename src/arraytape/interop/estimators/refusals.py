@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._context import held_by
-from .._slopes import result_without_rule
+from .._slopes import refuse_slope
 from .._statements import hooks, original
 from .._wanted import is_wanted
 from ._fits import nested_arrays, refuses
@@ -79,8 +79,8 @@ def score_labels(estimator: Any, X: Any, *args: Any, **keywords: Any) -> Any:
     """
     score = original("sklearn.base", "ClassifierMixin.score")(estimator, X, *args, **keywords)
     arrays = nested_arrays([X, *held_by("sklearn", estimator)])
-    if not isinstance(score, float) or not is_wanted(arrays):
+    if not is_wanted(arrays):
         return score
     why = "class labels are constant in steps. Compute a smooth loss of predict_proba, such as log_loss"
     name = f"{type(estimator).__name__}.score"
-    return result_without_rule(name, score, arrays, ("the data and parameters", why))
+    return refuse_slope(name, score, arrays, ("the data and parameters", why))
