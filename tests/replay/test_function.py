@@ -25,6 +25,7 @@ from arraytape._storage.storage import MAKING
 from arraytape.replay import call
 from arraytape.replay.function import OTHER_KEYWORDS
 from arraytape.replay.tracing import exported_buffers, frames, lift
+from arraytape.replay.tracing.trace import exit_line
 from arraytape.replay.tracing.traced import ACTIVE
 from attack import forks
 
@@ -739,3 +740,7 @@ def test_tab_completion_offers_what_users_call():
     documented = re.findall(r"^(\w+) : ", inspect.getdoc(type(module_level)), re.MULTILINE)
     parameters = ["compile", "limit", "strict"]
     assert offered == sorted([*documented, *parameters, "explain"])
+
+
+def test_a_read_that_has_no_name_is_named_as_a_read():
+    assert re.fullmatch(rf"the read of a value at {re.escape(__file__)}:\d+", exit_line())

@@ -406,6 +406,7 @@ class Raises:
 def exit_line() -> str:
     """Return the user's expression that reads a value now, with its line: ``float() at f.py:3``.
 
+    If the expression has no name, return ``the read of a value at f.py:3``.
     Messages about a guard (a condition on this value in replays) contain it.  The line is the nearest
     running line outside arraytape, which may belong to another library.
     """
@@ -414,9 +415,10 @@ def exit_line() -> str:
     while frame is not None and not outside(frame.f_code.co_filename):
         name = frame.f_code.co_name if frame.f_code.co_name not in WRAPPERS else name
         frame = frame.f_back
-    name = name.strip("_").removeprefix("to_") if name.isidentifier() else "a look at a value"
+    name = name.strip("_").removeprefix("to_")
+    what = f"{EXPRESSIONS.get(name, name)}()" if name.isidentifier() else "the read of a value"
     line = f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else "an unknown line"
-    return f"{EXPRESSIONS.get(name, name)}() at {line}"
+    return f"{what} at {line}"
 
 
 def is_shaped(op: str) -> bool:
