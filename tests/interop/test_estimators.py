@@ -222,6 +222,18 @@ def test_an_estimator_as_a_function_of_its_data(name):
     values(FUNCTIONS[name], HOLES if "Imputer" in name else X)
 
 
+WEIGHTS = np.random.default_rng(5).uniform(0.5, 2.0, len(X))
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "epanechnikov", "exponential", "linear", "cosine"])
+def test_a_density_of_weights_and_bandwidth(kernel):
+    def density(w):
+        model = neighbors.KernelDensity(bandwidth=w[0] + 9.0, kernel=kernel)
+        return model.fit(X, sample_weight=w).score_samples(0.95 * X)
+
+    values(density, WEIGHTS)
+
+
 # Estimators of NumPy code, as functions of a parameter; their data are NumPy's.
 PARAMETERS = {
     **{
@@ -238,6 +250,24 @@ PARAMETERS = {
         lambda alpha: decomposition.KernelPCA(
             2, kernel="rbf", gamma=0.1, alpha=alpha, fit_inverse_transform=True
         ).fit(Z).dual_coef_ ** 2,
+    ),
+    "LinearDiscriminantAnalysis, lsqr": (
+        0.3,
+        lambda share: discriminant_analysis.LinearDiscriminantAnalysis(
+            solver="lsqr", shrinkage=share
+        ).fit(X, THREE).decision_function(PLACE),
+    ),
+    **{
+        f"{kernel}_kernel": (
+            0.3,
+            lambda gamma, kernel=kernel: metrics.pairwise.pairwise_kernels(
+                X, PLACE, metric=kernel, gamma=gamma
+            ),
+        )
+        for kernel in ("rbf", "laplacian", "poly", "sigmoid")
+    },
+    "sigmoid_kernel, coef0": (
+        0.3, lambda coef0: metrics.pairwise.sigmoid_kernel(X, gamma=0.1, coef0=coef0),
     ),
     "Nystroem": (0.1, lambda gamma: kernel_approximation.Nystroem(
         gamma=gamma, n_components=5, random_state=0).fit_transform(Z)),
@@ -340,6 +370,20 @@ def test_splines_of_missing_values():
     differences = (float(f(HOLES + h * along)) - float(f(HOLES - h * along))) / (2 * h)
     assert not np.any(slope[np.isnan(HOLES)])
     np.testing.assert_allclose(np.sum(slope * along), differences, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "model", [naive_bayes.MultinomialNB(), naive_bayes.ComplementNB(), naive_bayes.GaussianNB()]
+)
+def test_a_naive_bayes_classifier_as_a_function_of_its_data(model):
+    values(lambda X: clone(model).fit(X, THREE).predict_log_proba(0.9 * X), np.abs(X))
+
+
+def test_gaussian_naive_bayes_as_a_function_of_weights():
+    values(
+        lambda w: naive_bayes.GaussianNB().fit(X, THREE, sample_weight=w).predict_log_proba(X),
+        WEIGHTS,
+    )
 
 
 def test_isotonic_regression_by_its_target():

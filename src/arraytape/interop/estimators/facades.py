@@ -100,13 +100,48 @@ def plain_labels(arguments: dict[str, Any]) -> None:
 @prepares("sklearn.utils.multiclass", "check_classification_targets")
 @prepares("sklearn.discriminant_analysis", "LinearDiscriminantAnalysis.fit")
 @prepares("sklearn.dummy", "DummyClassifier.fit")
-@prepares("sklearn.naive_bayes", "GaussianNB.fit", "_BaseDiscreteNB.fit")
+@prepares("sklearn.naive_bayes", "_BaseDiscreteNB.fit")
 def labels_of_classifier(arguments: dict[str, Any]) -> None:
     """Warn if a tape follows the labels of a classifier whose fit consists of NumPy code.
 
     arguments : the arguments by name of the fit, or of the check of labels that it calls.
     """
     warn_of_labels(arguments["y"], "the fit of a classifier")
+
+
+@prepares("sklearn.naive_bayes", "GaussianNB.fit")
+def data_of_gaussians(arguments: dict[str, Any]) -> None:
+    """Convert X to an Array: scikit-learn adds Arrays of var_smoothing and of weights to its statistics.
+
+    arguments : the fit's arguments by name, which are changed.
+    """
+    labels_of_classifier(arguments)
+    arguments["X"] = float_array(arguments["X"])
+
+
+@prepares(
+    "sklearn.naive_bayes", "MultinomialNB._count", "ComplementNB._count", "BernoulliNB._count"
+)
+def counts_as_arrays(arguments: dict[str, Any]) -> None:
+    """Make the counts of a naive Bayes classifier Arrays, to which counts of Arrays are added in place.
+
+    arguments : the method's arguments by name, among them the classifier.
+    """
+    model = arguments["self"]
+    for name in ("feature_count_", "class_count_"):
+        setattr(model, name, float_array(getattr(model, name)))
+
+
+@prepares("sklearn.metrics.pairwise", "rbf_kernel", "polynomial_kernel", "sigmoid_kernel")
+def data_of_kernel(arguments: dict[str, Any]) -> None:
+    """Convert the samples to Arrays if a parameter such as gamma is one.
+
+    scikit-learn multiplies the matrix of the samples' products with the parameter in place.
+    arguments : the kernel's arguments by name, which are changed.
+    """
+    for name in ("X", "Y"):
+        if name in arguments:
+            arguments[name] = float_array(arguments[name])
 
 
 @hooks("sklearn.utils._param_validation", "_InstancesOf.is_satisfied_by")

@@ -188,7 +188,7 @@ def samples_of(model: BaseEstimator) -> tuple[Array, Array]:
 def log_density(model: BaseEstimator, arguments: Mapping[str, Any]) -> Any:
     """Compute ``score_samples`` of a KernelDensity on Arrays, up to a constant, for its derivatives.
 
-    The formula is the logarithm of a sum of kernels.
+    The formula is the logarithm of a weighted mean of kernels.
     """
     (samples, weights), h = samples_of(model), as_float(model.bandwidth_)
     X = as_float(arguments["X"])
@@ -196,7 +196,7 @@ def log_density(model: BaseEstimator, arguments: Mapping[str, Any]) -> Any:
     inside = u < (np.inf if model.kernel in ("gaussian", "exponential") else 1.0)
     kernel = xp.where(inside, KERNELS[model.kernel](xp.where(inside, u, 0.0)), -np.inf)
     total = xp.special.logsumexp(kernel + xp.log(weights), axis=1)
-    return total - X.shape[1] * xp.log(h)
+    return total - xp.log(xp.sum(weights)) - X.shape[1] * xp.log(h)
 
 
 refuses(
