@@ -174,6 +174,7 @@ def test_outside_and_not_extrapolated_values_are_nan_as_scipys():
         lambda y: interpolate.griddata(POINTS, y[:4], POINTS),
         lambda y: interpolate.make_interp_spline(y, Y),
         lambda y: interpolate.make_interp_spline(X, y, bc_type=([(1, 0.0)], [(1, 0.0)])),
+        lambda y: interpolate.make_smoothing_spline(X, y),
         lambda y: interpolate.RegularGridInterpolator(GRID, ON_GRID * y[0], method="pchip")(POINTS),
         lambda y: interpolate.CubicSpline(X, y).roots(),
     ],

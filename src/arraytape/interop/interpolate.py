@@ -330,6 +330,10 @@ def linear_in_values(name: str) -> None:
             raise no_rule(f"scipy.interpolate.{name}", "its places or options as Arrays")
         if not isinstance(options.get("bc_type"), str | None):
             raise no_rule(f"scipy.interpolate.{name}", f"bc_type={short_repr(options['bc_type'])}")
+        if name == "make_smoothing_spline" and options.get("lam") is None:
+            raise no_rule(
+                f"scipy.interpolate.{name}", "lam=None (the values choose lam; pass a number)"
+            )
         y = arraytape.moveaxis(asarray(y), axis, 0)
         example = original_of(function)(x, np.zeros(y.shape[:1]), **options)
         found = coefficients(y, name, np.asarray(x), tuple(options.items()))
