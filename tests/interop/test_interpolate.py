@@ -158,6 +158,14 @@ def test_periodic_splines():
     )
 
 
+def test_a_polynomial_through_points_at_and_beside_them():
+    def polynomial(t, y, p):
+        return interpolate.BarycentricInterpolator(t, y)(p)
+
+    nodes = np.asarray([0.0, 0.7, 1.5, 2.9])
+    check(polynomial, nodes, np.cos(nodes), nodes[:3] * [1.0, 1.0, 1.1], vmap=False)
+
+
 def test_a_derivative_is_a_spline():
     check(lambda c, p: interpolate.BSpline(KNOTS, c, 3).derivative()(p), C, INNER, vmap=False)
 

@@ -29,9 +29,9 @@ from ._context import has_array
 from ._facades import asarray, no_rule
 from ._hooks import original_of
 from ._ops import library_op
-from ._plain import ArrayInput, NumpyData, Shape
+from ._plain import ArrayInput, NumpyData, Shape, plain_data
 from ._slopes import with_slope
-from ._statements import facade_of, hooks, keeps_arrays, replaces, stands_in
+from ._statements import facade_of, hooks, keeps_arrays, original, replaces, stands_in
 from ._wanted import is_wanted
 
 Function = Callable[..., Any]
@@ -349,6 +349,27 @@ POSITIONAL = {
 }
 for name in POSITIONAL:
     linear_in_values(name)
+
+
+# --- polynomials through points ---------------------------------------------------------------------
+@hooks("scipy.interpolate._polyint", "BarycentricInterpolator._evaluate")
+def polynomial_at(model: Any, x: ArrayInput) -> Any:
+    """Evaluate the polynomial of a BarycentricInterpolator, with its derivatives at nodes, too.
+
+    SciPy's formula is 0 / 0 at a node, where its code writes the node's value over the result.  There
+    Lagrange's formula has the derivatives.
+    """
+    x, nodes, values = asarray(x), asarray(model.xi), asarray(model.yi)
+    found = original("scipy.interpolate._polyint", "BarycentricInterpolator._evaluate")(model, x)
+    (hit,) = np.nonzero(np.any(plain_data(x)[:, None] == plain_data(nodes), axis=1))
+    if hit.size and x.size:
+        itself = asarray(np.eye(nodes.size, dtype=bool))
+        gaps = arraytape.where(itself, 1.0, nodes[:, None] - nodes)
+        shares = arraytape.where(itself, 1.0, (x[hit][:, None, None] - nodes) / gaps)
+        formula = arraytape.prod(shares, axis=2) @ values
+        found = asarray(found, copy=True)
+        found[hit] = with_slope(arraytape.stop_gradient(found[hit]), formula)
+    return found
 
 
 # --- interpolation on a grid -------------------------------------------------------------------------
