@@ -107,8 +107,8 @@ def makes_path(functions: Value) -> bool:
 
     A call of them neither reads nor writes a file.
     """
-    modules = [getattr(thing.actual, "__module__", None) for thing in functions]
-    return bool(modules) and all(module in PATHS for module in modules)
+    modules = [getattr(thing.actual, "__module__", None) or "" for thing in functions]
+    return bool(modules) and all(module.partition(".")[0] in PATHS for module in modules)
 
 
 def globals_of(functions: Value) -> list[object]:
