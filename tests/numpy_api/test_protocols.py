@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import arraytape as xp
+from arraytape._numpy_api import protocols
 from arraytape._numpy_api.protocols import COUNTERPARTS
+from arraytape.testing import check_gradients
 
 VALUES = np.asarray([[0.3, 1.2, 0.7], [2.0, 0.1, 0.6]])
 CALLS = {
@@ -73,6 +75,41 @@ def test_a_counterpart_has_numpys_first_two_positions(function):
         return 2 if inspect.Parameter.VAR_POSITIONAL in named else min(len(named), 2)
 
     assert positions(COUNTERPARTS[function]) >= positions(function)
+
+
+@pytest.fixture
+def no_signatures_of_c(monkeypatch):
+    """Take the signatures of functions in C away, which have none before NumPy 2.4."""
+    in_c = {np.dot, np.concatenate, np.where}
+
+    def signature(function):
+        if function in in_c:
+            raise ValueError("no signature found")
+        return inspect.signature(function)
+
+    monkeypatch.setattr(protocols, "signature", signature)
+
+
+@pytest.mark.usefixtures("no_signatures_of_c")
+@pytest.mark.parametrize("function", [np.dot, np.concatenate])
+def test_functions_in_c_need_no_signature(function):
+    def call(x, **out):
+        return function(*(((x, x + 1.0),) if function is np.concatenate else (x, x + 1.0)), **out)
+
+    x, values = xp.asarray(VALUES[:, :2]), VALUES[:, :2]
+    np.testing.assert_array_equal(np.asarray(call(x)), call(values))
+    np.testing.assert_array_equal(np.asarray(call(x, out=None)), call(values))
+    out = xp.zeros(call(values).shape)
+    assert call(x, out=out) is out
+    np.testing.assert_array_equal(np.asarray(out), call(values))
+    with pytest.raises(TypeError, match="NumPy array"):
+        call(x, out=np.zeros(out.shape))
+    assert np.where(x > 0.5, x, 0.0).tolist() == np.where(values > 0.5, values, 0.0).tolist()
+
+
+@pytest.mark.usefixtures("no_signatures_of_c")
+def test_a_product_of_several_matrices_needs_no_signatures():
+    check_gradients(lambda x: np.linalg.multi_dot([x, x + 1.0, x]), [VALUES[:, :2]])
 
 
 def test_facts_about_an_array_are_answered():

@@ -558,8 +558,17 @@ def compute_by_ops(function: Callable[..., Any], *args: Any, **kwargs: Any) -> A
         return ours(*args)
     try:
         given = signature(function).bind(*args, **kwargs)
-    except ValueError:  # np.where and others in C have no signature; their parameters are the op's
-        return ours(*arrays_for_lists(ours, args), **kwargs)
+    except ValueError:
+        # np.where has no signature, nor has any function in C before NumPy 2.4.  Their parameters are
+        # the op's, but for ``out``.
+        out = kwargs.pop("out", None)
+        args = tuple(arrays_for_lists(ours, args))
+        if out is None:
+            return ours(*args, **kwargs)
+        selection.writable_target(name, out)
+        if "out" in accepted_arguments(ours)[1]:
+            return ours(*args, out=out, **kwargs)
+        return write_into(out, ours(*args, **kwargs))
     out = given.arguments.pop("out", None)
     if out is not None:
         selection.writable_target(name, out)
