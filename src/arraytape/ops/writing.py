@@ -534,7 +534,9 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
         try:
             try:
                 if has_numpys_values and type(data) is np.ndarray:
-                    (raw if v is written else raw_for(raw, written, v))(written, v)
+                    # Most operands do not overlap x: arrays that own their memory, and numbers.
+                    known = type(v) is not np.ndarray or v.base is None is written.base
+                    (raw if known or v is written else raw_for(raw, written, v))(written, v)
                 else:
                     memory = update(x, v, memory)
             except Exception as error:
@@ -557,14 +559,14 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
     return method
 
 
-def raw_for(raw: Callable[[Any, Any], Any], x: np.ndarray[Any, Any], y: RawOperand) -> Any:
+def raw_for(
+    raw: Callable[[Any, Any], Any], x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]
+) -> Any:
     """Return the function that computes ``x op= y`` in place: ``raw``, or one that also runs ``raw``.
 
     If x and y overlap, NumPy may compute in a copy of x, which an error in place of a warning discards.
     So the function then warns at the user's line, without such an error.
     """
-    if type(y) is not np.ndarray:
-        return raw
     one, other = x if x.base is None else x.base, y if y.base is None else y.base
     owners = type(one) is type(other) is np.ndarray and one.base is None and other.base is None
     # For views of two arrays that own their memory, this is faster than ``np.may_share_memory``.
