@@ -501,10 +501,8 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
         if x._state & SCALAR:  # immutable in NumPy: Python binds the name to a new Array
             return functional(x, other)
         # ADD refers to the old value of the root, so that a view needs no value id and no VIEW record.
-        if sign and x._state & IS_VIEW:
-            value_id, data = x._view.root._value_id, refresh(x)
-        else:
-            value_id, data = current(x)
+        rooted = sign and x._state & IS_VIEW
+        value_id, data = (x._view.root._value_id, refresh(x)) if rooted else current(x)
         if type(other) is Array:
             written_id = other._value_id if other._value_id >= 0 else other._sync()
             handle, v = other, other._data
@@ -534,7 +532,6 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
         try:
             try:
                 if has_numpys_values and type(data) is np.ndarray:
-                    # Most operands do not overlap x: arrays that own their memory, and numbers.
                     known = type(v) is not np.ndarray or v.base is None is written.base
                     (raw if known or v is written else raw_for(raw, written, v))(written, v)
                 else:
@@ -566,6 +563,7 @@ def raw_for(
 
     If x and y overlap, NumPy may compute in a copy of x, which an error in place of a warning discards.
     So the function then warns at the user's line, without such an error.
+    x or y is a view: the caller knows that numbers, and arrays that own their memory, do not overlap x.
     """
     one, other = x if x.base is None else x.base, y if y.base is None else y.base
     owners = type(one) is type(other) is np.ndarray and one.base is None and other.base is None
