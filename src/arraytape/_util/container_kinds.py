@@ -130,7 +130,9 @@ def _kind_of(cls: type) -> Kind | None:
     """
     if cls in REGISTERED:
         return REGISTERED[cls]
-    for library in CONTAINERS_FOR.keys() & {x.__module__.partition(".")[0] for x in cls.__mro__}:
+    for library in CONTAINERS_FOR.keys() & {
+        str(x.__module__).partition(".")[0] for x in cls.__mro__
+    }:
         CONTAINERS_FOR[library]()
     for family, kind in TABLES:
         if issubclass(cls, family):

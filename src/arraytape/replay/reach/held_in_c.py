@@ -44,7 +44,7 @@ def is_in_c(cls: type) -> bool:
 
     Objects of such a class may refer to objects that no attribute shows: ``referents`` finds them.
     """
-    module = cls.__module__.partition(".")[0]
+    module = str(cls.__module__).partition(".")[0]
     return (
         module in sys.stdlib_module_names
         and module != "_thread"

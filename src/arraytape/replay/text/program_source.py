@@ -42,6 +42,7 @@ from ..program import (
     Program,
     defined_function,
     key_of,
+    nodes_in,
     operands,
     result_of,
 )
@@ -588,8 +589,10 @@ class Source:
         x, key, value = node.args
         if not self.is_free(place, x, node) or x.strides != node.strides:
             return False
-        overlap = type(value) is Node and bool(self.memory[value] & self.memory[x])
-        return not overlap or is_basic(key)
+        if is_basic(key):
+            return True
+        # NumPy before 2.3 reads indices that it has overwritten.
+        return all(self.memory[y].isdisjoint(self.memory[x]) for y in nodes_in((key, value)))
 
     def compute_into_slice(self, place: int, node: Node, function: str, args: str) -> bool:
         """Write a ufunc call that computes right into ``x[key]``, where a later write puts its result.
