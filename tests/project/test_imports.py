@@ -1,6 +1,7 @@
 """What is imported when: the package alone imports little, and names bring what they need."""
 
 import importlib
+import pkgutil
 import subprocess
 import sys
 from pathlib import Path
@@ -86,6 +87,7 @@ def test_each_name_can_be_the_first_that_is_asked_for():
     names = ["Array", "sum", "linalg", "einsum", "grad", "TapeWarning", "cofactors"]
     code = f"""
 import importlib
+import pkgutil
 for name in {names}:
     for module in [m for m in sys.modules if m.partition(".")[0] == "arraytape"]:
         del sys.modules[module]
@@ -213,3 +215,17 @@ def test_the_registry_knows_all_chapters():
     for name in others:
         importlib.import_module(f"arraytape.ops.{name}")
     assert before == REGISTRY
+
+
+PUBLIC = sorted(m.name for m in pkgutil.iter_modules(xp.__path__) if not m.name.startswith("_"))
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_each_module_can_be_the_first_after_the_libraries(name):
+    """The tables of rules for a library are read when the first module asks for ops."""
+    code = (
+        "import scipy.interpolate, scipy.optimize, scipy.signal, scipy.stats, sklearn.metrics\n"
+        f"import arraytape.{name}"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -14,7 +14,6 @@ import numpy as np
 import arraytape
 
 from .._array.array import Array
-from .._custom.gradient import call_with_rule
 from ._ops import library_op
 from ._plain import NumpyData
 
@@ -42,6 +41,8 @@ def result_without_rule(
 
     reason : an argument and the reason why there is no derivative, for the error.
     """
+    # Not at the top: an import of ``_custom`` may read this module, if SciPy was imported before.
+    from .._custom.gradient import call_with_rule
 
     def give_value(*_: Array) -> tuple[Array, None]:
         return arraytape.asarray(np.asarray(value)), None
