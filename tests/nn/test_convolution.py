@@ -109,6 +109,37 @@ def test_gradients_of_a_convolution_to_second_order_in_both_modes(case):
     check_gradients(loss, [x, np.asarray(layer.kernel), np.asarray(layer.bias)], seeds=1)
 
 
+INSIDE = {"LEAST_SHARE": 0.0, "LEAST_NUMBER": 0, "LEAST_DATA": 1 << 60}
+FEW_FILTERS = {"LEAST_SHARE": 1.1, "LEAST_DATA": 0}
+
+
+@pytest.mark.parametrize(("limits", "channels", "filters"), [(INSIDE, 2, 3), (FEW_FILTERS, 40, 1)])
+@pytest.mark.parametrize("case", CONVOLUTIONS, ids=str)
+def test_each_way_has_the_gradients_of_padded_data(case, limits, channels, filters):
+    """To second order, replayed, and under vmap, where the kernels may differ between examples."""
+    axes, sizes, strides, padding, dilations = case
+    kind = nn.Conv1D if axes == 1 else nn.Conv2D
+    layer = kind(filters, sizes, strides, padding, dilations, use_bias=False, seed=1)
+    xs = xp.asarray(RNG.normal(size=(3, 1, *(5, 4)[:axes], channels)))
+    layer(xs[0])
+    kernels = xp.stack([layer.kernel * k for k in (1.0, 2.0, -1.0)])
+
+    def loss(x, kernel):
+        return xp.sum(xp.tanh(nn.functional_call(layer, {"kernel": kernel}, x)))
+
+    grad = xp.grad(loss, argnums=(0, 1))
+    expected = [grad(x, kernel) for x, kernel in zip(xs, kernels, strict=True)]
+    with mock.patch.multiple(ways, **limits):
+        step = xp.function(xp.grad(loss, argnums=(0, 1)))
+        found = [step(x, kernel) for x, kernel in zip(xs, kernels, strict=True)]
+        mapped = xp.vmap(grad)(xs, kernels)
+        check_gradients(loss, [xs[0], kernels[0]], seeds=1)
+    for i, parts in enumerate(expected):
+        for part, replayed, examples in zip(parts, found[i], mapped, strict=True):
+            np.testing.assert_allclose(replayed, part, 1e-11, 1e-12)
+            np.testing.assert_allclose(examples[i], part, 1e-11, 1e-12)
+
+
 def whole_numbers(draw, least, most, count):
     return tuple(draw(st.lists(st.integers(least, most), min_size=count, max_size=count)))
 
