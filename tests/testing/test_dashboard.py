@@ -299,6 +299,7 @@ def test_wide_tables_scroll_within_narrow_pages(tmp_path):
     [
         (1, "records", "1 record"),
         (1.0, "bytes", "1 byte"),
+        (1.0, "losses", "1 loss"),
         (0, "exits", "0 exits"),
         (2, "frames", "2 frames"),
         (1, "x NumPy", "1 x NumPy"),

@@ -29,7 +29,7 @@ COLOURS = (
     ("#7d6400", "#d0c070"),
 )
 DASHES = ("", "6 3", "2 3")
-PLURAL = re.compile(r"[a-z]{3,}[^s]s")  # units that are words, such as records; not ms
+PLURAL = re.compile(r"([a-z]+ss)es|([a-z]{3,}[^s])s")  # units such as losses, records; not ms
 LOG_FROM = 20.0  # the axis is logarithmic if the greatest value is more than 20 times the least
 
 
@@ -48,7 +48,8 @@ def number_with_unit(value: float | None, unit: str) -> str:
         )
         return f"{value / factor:.3g} {name}"
     number = f"{value:,.0f}" if value >= 1000 or value == int(value) else f"{value:.3g}"
-    return f"{number} {unit[:-1] if number == '1' and PLURAL.fullmatch(unit) else unit}"
+    plural = PLURAL.fullmatch(unit) if number == "1" else None
+    return f"{number} {plural[1] or plural[2] if plural else unit}"
 
 
 def sparkline(values: Sequence[float | None], *, width: int = 150, height: int = 36) -> str:
