@@ -93,7 +93,8 @@ class Rig:
         self.step("source", self.get_source, self.version)
         self.step("headers", self.get_headers, HEADERS)
         self.step("constants", self.constants, self.version, LIBRARIES)
-        self.step("driver", self.driver, NATIVE / "driver.cpp", NATIVE / "nvrtc.c", HEADERS)
+        native = [NATIVE / name for name in ("driver.cpp", "cublas.cpp", "captures.h", "nvrtc.c")]
+        self.step("driver", self.driver, *native, HEADERS)
         self.step(
             "runtime", lambda: self.runtime(cython), self.version, NATIVE / "driver.cpp", HEADERS
         )
@@ -162,11 +163,15 @@ class Rig:
     def driver(self):
         part = self.library.with_name("part.so")  # processes may be using the one that is there
         part.parent.mkdir(exist_ok=True)
-        run(
-            "g++", "-std=c++17", "-O2", "-w", "-fPIC", "-shared", "-Wl,-soname,libcuda.so.1",
-            f"-I{self.home / 'include'}", NATIVE / "driver.cpp", "-ldl", "-o", part,
-        )  # fmt: skip
-        os.replace(part, self.library)
+        for name, *sources in (
+            (self.library.name, NATIVE / "driver.cpp", "-ldl"),
+            ("libcublas.so.12", NATIVE / "cublas.cpp", self.library),
+        ):
+            run(
+                "g++", "-std=c++17", "-O2", "-w", "-fPIC", "-shared", f"-Wl,-soname,{name}",
+                f"-I{self.home / 'include'}", *sources, "-o", part,
+            )  # fmt: skip
+            os.replace(part, part.with_name(name))
         nvrtc = NATIVE / "nvrtc.c"
         run("gcc", "-shared", "-fPIC", "-Wl,-soname,libnvrtc.so.12", nvrtc, "-o", part)
         os.replace(part, part.with_name("libnvrtc.so.12"))

@@ -40,7 +40,7 @@ def activate(directory):
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Later requests for libraries of these names get these, because they are loaded.
-    for name in ("libcuda.so.1", "libnvrtc.so.12"):
+    for name in ("libcuda.so.1", "libnvrtc.so.12", "libcublas.so.12"):
         ctypes.CDLL(str(home / "lib" / name), ctypes.RTLD_GLOBAL)
     sys.meta_path.insert(0, _Finder())
 

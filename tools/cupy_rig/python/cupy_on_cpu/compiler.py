@@ -37,6 +37,7 @@ extern "C" void rig_entry_{name}(unsigned gx, unsigned gy, unsigned gz, unsigned
                                  unsigned bz, void** arguments) {{
     rig::run<{synchronizes}>({kernel}, {{gx, gy, gz}}, {{bx, by, bz}}, arguments);
 }}
+extern "C" const unsigned* rig_sizes_{name}() {{ return rig::sizes({kernel}); }}
 """
 
 

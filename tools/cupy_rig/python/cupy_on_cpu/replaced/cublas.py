@@ -1,8 +1,10 @@
-"""A replacement of CuPy's cuBLAS: matrix products, and LU of batches, by NumPy and LAPACK."""
+"""A replacement of CuPy's cuBLAS: products for matmul by libcublas.so.12, others by NumPy."""
 
+import ctypes
+
+import cupy
 import numpy as np
 from cupy_on_cpu.memory import (
-    DATA_TYPES,
     LETTERS,
     at,
     constants,
@@ -15,6 +17,7 @@ from cupy_on_cpu.memory import (
 from scipy.linalg import lapack
 
 globals().update(constants("cublas"))
+_library = ctypes.CDLL("libcublas.so.12")
 _pointer_mode = 0
 
 
@@ -23,11 +26,13 @@ class CUBLASError(RuntimeError):
 
 
 def create():
-    return 1
+    handle = ctypes.c_void_p()
+    check_status(_library.cublasCreate_v2(ctypes.byref(handle)))
+    return handle.value
 
 
-def destroy(handle):
-    pass
+def destroy(handle, function=_library.cublasDestroy_v2, pointer=ctypes.c_void_p):
+    function(pointer(handle))  # also while the process ends, when names of modules are gone
 
 
 def getVersion(handle):
@@ -35,7 +40,8 @@ def getVersion(handle):
 
 
 def check_status(status):
-    pass
+    if status:
+        raise CUBLASError(f"status {status} of the rig's cuBLAS")
 
 
 def getPointerMode(handle):
@@ -48,19 +54,50 @@ def setPointerMode(handle, mode):
 
 
 def setStream(handle, stream):
-    pass
+    _library.cublasSetStream_v2(ctypes.c_void_p(handle), ctypes.c_void_p(stream))
 
 
-def getStream(handle):
-    return 0
+setStream = outside_captures("cuBLAS", setStream)
 
 
 def setMathMode(handle, mode):
-    pass
+    check_status(_library.cublasSetMathMode(ctypes.c_void_p(handle), mode))
 
 
 def getMathMode(handle):
-    return 0
+    mode = ctypes.c_int()
+    check_status(_library.cublasGetMathMode(ctypes.c_void_p(handle), ctypes.byref(mode)))
+    return mode.value
+
+
+def _product(symbol, types, compute=None):
+    """Return CuPy's wrapper of a product of matrices in ``libcublas.so.12``: see native/cublas.cpp.
+
+    types : of the arguments, as letters of ``_TYPES``.
+    compute : the position of the type in which sums are computed, for which CuPy gives a data type, too.
+    """
+    function = getattr(_library, symbol)
+    function.argtypes = [_TYPES[letter] for letter in types]
+
+    def called(handle, *arguments):
+        setStream(handle, cupy.cuda.get_current_stream().ptr)
+        if compute is not None:
+            kind = arguments[compute]
+            arguments = *arguments[:compute], _COMPUTE.get(kind, kind), *arguments[compute + 1 :]
+        check_status(function(handle, *arguments))
+
+    return called
+
+
+# CUDA's data type -> cuBLAS's type of a sum, as cuBLAS's header maps them.
+_COMPUTE = {0: 68, 4: 68, 1: 70, 5: 70}
+_TYPES = {"i": ctypes.c_int, "p": ctypes.c_void_p, "l": ctypes.c_longlong}
+gemmEx = _product("cublasGemmEx", "piiiiippiipiippiiii", 16)
+gemmStridedBatchedEx = _product("cublasGemmStridedBatchedEx", "piiiiippiilpiilppiiliii", 20)
+for _letter in "sdcz":
+    globals()[f"{_letter}gemmBatched"] = _product(
+        f"cublas{_letter.upper()}gemmBatched", "piiiiippipippii"
+    )
 
 
 def _operand(pointer, rows, columns, leading, dtype, operation):
@@ -82,61 +119,12 @@ def _gemm(ta, tb, m, n, k, alpha, a, a_dtype, lda, b, b_dtype, ldb, beta, c, c_d
 _gemm = outside_captures("cuBLAS", _gemm)
 
 
-def gemmEx(
-    h, ta, tb, m, n, k, alpha, a, at_, lda, b, bt, ldb, beta, c, ct, ldc, compute=0, algorithm=0
-):
-    scale = np.float32 if DATA_TYPES[ct] == np.float16 else DATA_TYPES[ct]
-    alpha, beta = at(alpha, 1, scale)[0], at(beta, 1, scale)[0]
-    at_, bt, ct = (DATA_TYPES[kind] for kind in (at_, bt, ct))
-    _gemm(ta, tb, m, n, k, alpha, a, at_, lda, b, bt, ldb, beta, c, ct, ldc)
-
-
-sgemmEx = gemmEx
-
-
-def gemmStridedBatchedEx(
-    h,
-    ta,
-    tb,
-    m,
-    n,
-    k,
-    alpha,
-    a,
-    at_,
-    lda,
-    sa,
-    b,
-    bt,
-    ldb,
-    sb,
-    beta,
-    c,
-    ct,
-    ldc,
-    sc,
-    count,
-    compute,
-    algorithm,
-):
-    def nth(pointer, i, stride, kind):
-        return pointer + i * stride * np.dtype(DATA_TYPES[kind]).itemsize
-
-    for i in range(count):
-        x, y, z = nth(a, i, sa, at_), nth(b, i, sb, bt), nth(c, i, sc, ct)
-        gemmEx(h, ta, tb, m, n, k, alpha, x, at_, lda, y, bt, ldb, beta, z, ct, ldc)
-
-
 def _functions(letter, dtype):
     """Return the functions of one dtype by their names without the letter."""
 
     def gemm(h, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc):
         alpha, beta = at(alpha, 1, dtype)[0], at(beta, 1, dtype)[0]
         _gemm(ta, tb, m, n, k, alpha, a, dtype, lda, b, dtype, ldb, beta, c, dtype, ldc)
-
-    def gemmBatched(h, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, count):
-        for x, y, z in zip(*(pointers(p, count) for p in (a, b, c)), strict=True):
-            gemm(h, ta, tb, m, n, k, alpha, x, lda, y, ldb, beta, z, ldc)
 
     def geam(h, ta, tb, m, n, alpha, a, lda, beta, b, ldb, c, ldc):
         left, right = _operand(a, m, n, lda, dtype, ta), _operand(b, m, n, ldb, dtype, tb)

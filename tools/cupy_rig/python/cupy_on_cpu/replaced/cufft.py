@@ -4,7 +4,7 @@ import math
 
 import cupy
 import numpy as np
-from cupy_on_cpu.memory import at
+from cupy_on_cpu.memory import at, outside_captures
 
 CUFFT_FORWARD, CUFFT_INVERSE = -1, 1
 CUFFT_C2C, CUFFT_R2C, CUFFT_C2R = 0x29, 0x2A, 0x2C
@@ -82,6 +82,8 @@ class Plan1d:
         result = _transform(_view(a, a.shape, a.strides), (-1,), self.fft_type, direction, self.nx)
         _view(out, out.shape, out.strides)[...] = result
 
+    fft = outside_captures("cuFFT", fft)
+
 
 class PlanNd:
     gpus = None
@@ -132,6 +134,8 @@ class PlanNd:
         target[...] = _transform(
             source, tuple(range(1, len(sizes) + 1)), kind, direction, sizes[-1]
         )
+
+    fft = outside_captures("cuFFT", fft)
 
 
 class XtPlanNd:
