@@ -19,6 +19,7 @@ import numpy as np
 
 from .._util.array_types import Index, RawArray, RawOperand
 from .._util.blocks import Quiet
+from .captured_products import CapturedProducts
 from .cupy_kernels import CuPyKernels, Fused
 from .special import CuPySpecial, Special
 from .standard import Axis, Standard
@@ -74,6 +75,7 @@ class CuPyNamespace(Standard):
         super().__init__(base)
         self.cupy, self.kernels = cupy, CuPyKernels(cupy)
         self.linalg = CuPyLinalg(base.linalg, cupy, self.kernels)
+        self.captured_products = CapturedProducts(cupy)
 
     def of_special(self) -> CuPySpecial:
         return CuPySpecial(self)
@@ -88,6 +90,35 @@ class CuPyNamespace(Standard):
         else:
             self.cupy.add.at(x, key, value)
         return x
+
+    # Functions that call cuBLAS.
+    def matmul(self, x1: RawArray, x2: RawArray, /) -> Any:
+        return self.of_cublas(self.base.matmul, x1, x2)
+
+    def matmul_adjoint(self, x1: RawArray, x2: RawArray, /, first: bool, second: bool) -> Any:
+        return self.of_cublas(super().matmul_adjoint, x1, x2, first, second)
+
+    def tensordot(self, x1: RawArray, x2: RawArray, /, *, axes: Any = 2) -> Any:
+        return self.of_cublas(self.base.tensordot, x1, x2, axes=axes)
+
+    def vecdot(self, x1: RawArray, x2: RawArray, /, *, axis: int = -1) -> Any:
+        return self.of_cublas(self.base.vecdot, x1, x2, axis=axis)
+
+    def window_correlation(self, x1: RawArray, x2: RawArray, /, *options: Any, **named: Any) -> Any:
+        return self.of_cublas(super().window_correlation, x1, x2, *options, **named)
+
+    def of_cublas(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        """Return the result of a function that calls cuBLAS, also while the current stream captures.
+
+        CuPy refuses such a call in a capture with NotImplementedError.
+        """
+        try:
+            return function(*arguments, **options)
+        except NotImplementedError:
+            if not self.cupy.cuda.get_current_stream().is_capturing():
+                raise
+            with self.captured_products:
+                return function(*arguments, **options)
 
     def take(self, x: RawArray, indices: Any, /, *, axis: int | None = None) -> Any:
         self.check_taken(x, indices, axis)
@@ -307,6 +338,7 @@ class CuPyStorage(Storage):
         self.kind = cupy.ndarray
         self.xp: Any = CuPyNamespace(compat, cupy)
         self.kernels = self.xp.kernels
+        self.captured_products = self.xp.captured_products
         if len(self.devices()) > 1:
             self.xp = Placed(self.xp, self)
         self.made: dict[Callable[..., Any], Fused] = {}  # a function -> its fused kernel

@@ -49,8 +49,8 @@ def _matmul_vjp_x1(g: RawArray, x2: RawArray, shape: tuple[int, ...], xp: Namesp
     if many == 1:
         return g[..., None] * x2
     if many == 2:
-        return without_zero_strides(g) @ xp.matrix_transpose(x2)
-    return sum_to((g[..., None, :] @ xp.matrix_transpose(x2))[..., 0, :], shape, xp)
+        return xp.matmul(without_zero_strides(g), xp.matrix_transpose(x2))
+    return sum_to(xp.matmul(g[..., None, :], xp.matrix_transpose(x2))[..., 0, :], shape, xp)
 
 
 def _matmul_vjp_x2(g: RawArray, x1: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
@@ -70,7 +70,7 @@ def _matmul_vjp_x2(g: RawArray, x1: RawArray, shape: tuple[int, ...], xp: Namesp
         return sum_to(x1[:, None] * g[..., None, :], shape, xp)
     axes = tuple(range(len(g.shape)))
     if len(axes) == 1:
-        return without_zero_strides(g) @ x1
+        return xp.matmul(without_zero_strides(g), x1)
     return xp.sum(g[..., None] * x1, axis=axes)
 
 

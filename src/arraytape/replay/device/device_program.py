@@ -7,7 +7,7 @@ pool that nothing else uses, as long as the graph exists.
 
 The graph is launched when it is made, and its results are compared with those of the calls.  If they
 differ, or if CuPy cannot capture the calls, the calls are made one by one, which is slower but right.
-CuPy 13 and 14 cannot capture calls of cuBLAS and cuSOLVER, such as matrix products.
+Matrix products are captured by ``CapturedProducts``.  CuPy 13 and 14 cannot capture calls of cuSOLVER.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ class DeviceProgram:
         """
         import cupy
 
-        storage = storage_for(cupy.ndarray)
-        assert storage is not None
+        storage: Any = storage_for(cupy.ndarray)
         self.cupy, self.device, self.home = cupy, device, storage.on(device)
+        self.captured_products = storage.captured_products
         if self.home != cupy.cuda.Device():
             raise NotOnDevice(f"its data is on {device}, which is not CuPy's current device")
         self.parts = split_program(program)
@@ -143,7 +143,8 @@ class DeviceProgram:
         ended = False
         try:
             stream.begin_capture()
-            self.results = self.compute()
+            with self.captured_products:
+                self.results = self.compute()
             ended = True
             return stream.end_capture()
         except Exception as error:
