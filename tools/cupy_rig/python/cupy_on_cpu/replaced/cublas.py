@@ -21,6 +21,14 @@ _library = ctypes.CDLL("libcublas.so.12")
 _pointer_mode = 0
 
 
+STATUS = {
+    1: "CUBLAS_STATUS_NOT_INITIALIZED",
+    7: "CUBLAS_STATUS_INVALID_VALUE",
+    13: "CUBLAS_STATUS_EXECUTION_FAILED",
+    15: "CUBLAS_STATUS_NOT_SUPPORTED",
+}
+
+
 class CUBLASError(RuntimeError):
     pass
 
@@ -41,7 +49,7 @@ def getVersion(handle):
 
 def check_status(status):
     if status:
-        raise CUBLASError(f"status {status} of the rig's cuBLAS")
+        raise CUBLASError(STATUS[status])
 
 
 def getPointerMode(handle):
