@@ -7,7 +7,9 @@ they are installed.  The folder OUT gets ``page.md``, for docs/howto/benchmarks.
 
 Times are medians of at least 20 calls after 5 calls to warm up; a call ends when the device is done.
 Each library computes the same step in the same precision on the same data.  A captured step is one CUDA
-graph of the eager step with ``nan="keep"``.  ``xp.function`` replays the eager step.
+graph of the eager step with ``nan="keep"``, also of a step with matrix products.  CuPy cannot capture
+cholesky and solve.  ``xp.function`` replays the eager step, as a CUDA graph if CuPy can capture it; a
+printed line says how.
 
 A rehearsal without a GPU runs in an environment of tools/cupy_rig, with GPU_HOUR_SMALL=30 in the
 environment, which divides the lengths of the data.

@@ -21,8 +21,8 @@ from .._util.locks import reentrant_lock
 
 TYPES = {"i": ctypes.c_int, "l": ctypes.c_longlong, "p": ctypes.c_void_p}
 BATCHED = "p iiiii p pi pi p pi i"
-# Name in CuPy's module -> name in cuBLAS, types of the arguments as letters of TYPES, and the position
-# of the argument that is the type of computation, if there is one.
+# Name in CuPy's module -> name in cuBLAS, and types of the arguments as letters of TYPES.  The number is
+# the position of the argument that is the type of computation, if there is one.
 FUNCTIONS: dict[str, tuple[str, str, int | None]] = {
     "gemmEx": ("cublasGemmEx", "p iiiii p pii pii p pii ii", 17),
     "gemmStridedBatchedEx": (
@@ -143,9 +143,9 @@ def workspace_size(cupy: ModuleType) -> int:
     """Return the number of bytes of cuBLAS's workspace that NVIDIA recommends.
 
     It is 32 MiB on Hopper and later, and 4 MiB on earlier GPUs (documentation of cublasSetWorkspace).
-    The workspace of CuPy's handle would not do, because another stream may use it at the same time.
-    Memory of the current allocator is, like other intermediate memory of a captured step, in use only
-    until the next work of the stream, and must not be freed before the graph.
+    A graph must not use the workspace of CuPy's handle, which another stream may use at the same time.
+    The memory is from the current allocator, like other intermediate memory of a captured step.  Later
+    work of the same graph may use the memory again.
     """
     major = int(cupy.cuda.Device().compute_capability[:-1])
     return (32 if major >= HOPPER else 4) << 20
