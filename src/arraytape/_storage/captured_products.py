@@ -43,8 +43,8 @@ class CapturedProducts:
     """A block in which matrix products of CuPy become part of the CUDA graph that a stream captures.
 
     Blocks can be nested, and several threads can be in blocks at once.  In a block, functions of CuPy's
-    module ``cublas`` are replaced for all threads; outside captures, the replacements call the original
-    functions.
+    module ``cublas`` are replaced for all threads.  The replacements call the original functions first,
+    which raise NotImplementedError in captures alone.
     """
 
     def __init__(self, cupy: ModuleType) -> None:
@@ -91,7 +91,6 @@ class CapturedProducts:
     def __enter__(self) -> None:
         with self.lock:
             if not self.depth:
-                self.originals  # noqa: B018  # look them up before they are replaced
                 self.set_functions(self.replacements)
             self.depth += 1
 
@@ -111,11 +110,13 @@ class CapturedProducts:
         cupy, original = self.cupy, self.originals[name]
 
         def call_cublas(handle: int, *arguments: Any) -> None:
-            stream = cupy.cuda.get_current_stream()
-            if stream.is_capturing():
-                self.capture(name, stream, [handle, *arguments])
-            else:
+            try:
                 original(handle, *arguments)
+            except NotImplementedError:
+                stream = cupy.cuda.get_current_stream()
+                if not stream.is_capturing():
+                    raise
+                self.capture(name, stream, [handle, *arguments])
 
         return call_cublas
 
