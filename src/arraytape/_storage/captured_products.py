@@ -131,10 +131,10 @@ class CapturedProducts:
             pedantic = module.getMathMode(handle) & 0xF == PEDANTIC
             arguments[computation] = COMPUTATIONS[arguments[computation]] + pedantic
         size = workspace_size(self.cupy)
-        workspace = self.cupy.cuda.alloc(size)
+        workspace = self.cupy.empty(size, "uint8")
         module.check_status(library.cublasSetStream_v2(handle, stream.ptr))
         try:
-            module.check_status(library.cublasSetWorkspace_v2(handle, workspace.ptr, size))
+            module.check_status(library.cublasSetWorkspace_v2(handle, workspace.data.ptr, size))
             module.check_status(getattr(library, symbol)(*arguments))
         finally:
             library.cublasSetStream_v2(handle, stream.ptr)  # makes the handle forget the workspace
