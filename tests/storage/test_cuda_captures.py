@@ -76,6 +76,8 @@ def test_arguments_of_kernels_are_kept_by_value_and_graphs_side_by_side():
 
 
 def test_a_callback_on_the_host_is_called_by_each_launch():
+    if int(cupy.__version__.partition(".")[0]) < 14:
+        pytest.skip("CuPy 13 frees a captured callback after the first launch")
     seen = []
     with capturing() as graphs:
         cupy.cuda.get_current_stream().launch_host_func(seen.append, "called")
