@@ -492,12 +492,12 @@ def test_cupys_error_state_is_compared(cupy):
 
 REFUSED = {
     "a wait for the device": lambda cupy, x: x.get(),
-    "a call of cuBLAS": lambda cupy, x: refuse("calling cuBLAS API during stream capture"),
+    "a call of cuSOLVER": lambda cupy, x: refuse("calling cuSOLVER API during stream capture"),
 }
 
 
 def refuse(why):
-    """Raise the error with which CuPy 13 and 14 refuse calls of cuBLAS while a stream captures."""
+    """Raise the error with which CuPy 13 and 14 refuse calls of cuSOLVER while a stream captures."""
     raise NotImplementedError(why)
 
 
