@@ -11,7 +11,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import testing
-from arraytape._dataframes.pandas_columns import ArrayColumn, ArrayDtype
+from arraytape._dataframes.pandas_columns import REDUCTIONS, TRUTHS, ArrayColumn, ArrayDtype
 
 A, B = np.array([1.0, 2.5, 4.0, 3.0]), np.array([0.5, np.nan, 1.5, 2.5])
 OTHERS = {"s": list("xyxy"), "n": [1, 2, 3, 4]}
@@ -153,6 +153,7 @@ GAPS = pd.DataFrame({
 OPTIONS = [("min_count", 2), ("skipna", False), ("ddof", 0)]
 SUBSETS = [dict(pairs) for n in range(3) for pairs in itertools.combinations(OPTIONS, n)]
 NUMBERS = ["a", "b"]
+REDUCED = [*REDUCTIONS, *TRUTHS, "first", "last", "nunique", "count"]
 WAYS = {
     "columns": lambda d, how, options: getattr(d[NUMBERS], how)(**options),
     "rows": lambda d, how, options: getattr(d[NUMBERS], how)(axis=1, **options),
@@ -168,25 +169,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize(
-    "how",
-    [
-        "all",
-        "any",
-        "first",
-        "last",
-        "max",
-        "mean",
-        "median",
-        "min",
-        "nunique",
-        "prod",
-        "std",
-        "sum",
-        "var",
-        "count",
-    ],
-)
+@pytest.mark.parametrize("how", REDUCED)
 @pytest.mark.filterwarnings("error", "ignore:.*not passing numeric_only:FutureWarning")
 def test_a_reduction_has_pandas_result_with_each_option(how, way):
     compared = 0

@@ -43,6 +43,15 @@ INTEROP = ("scipy", "sklearn")
 IN_PLACE = {
     "scipy.optimize.fsolve": "scipy.optimize.root",
     "scipy.optimize.leastsq": "scipy.optimize.least_squares",
+    **{
+        f"scipy.optimize.fmin{x}": "scipy.optimize.minimize"
+        for x in ("", "_bfgs", "_cg", "_l_bfgs_b", "_ncg", "_powell", "_slsqp", "_tnc")
+    },
+}
+# Functions of SciPy that search the least of several minima.
+SEARCHES = {
+    f"scipy.optimize.{x}"
+    for x in ("basinhopping", "brute", "differential_evolution", "direct", "dual_annealing", "shgo")
 }
 # Packages that the INTEROP packages call with arrays.  A conversion in them counts as one of the INTEROP
 # package that called them.
@@ -253,6 +262,11 @@ def by_interop(package: str, function: str, place: Place, exit_: Exit | LeftReco
         return (
             f"call {other_name} in place of {name}, inside `with arraytape.interop.{package}():`, which "
             "has its derivatives"
+        )
+    if without_private_modules(function) in SEARCHES:
+        return (
+            f"pass what {name} finds to arraytape.implicit.minimum(f, x, *args, "
+            "solver=arraytape.implicit.as_given), which has the derivatives of a minimum"
         )
     return (
         f"give {name}, of which arraytape.interop knows no derivative, a gradient with "
