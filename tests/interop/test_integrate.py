@@ -94,7 +94,7 @@ def test_without_a_tape_they_are_scipys():
     assert type(found[0]) is float
 
 
-# --- samples: each argument alone an Array, and float32 --------------------------------------------------
+# --- samples: each argument alone an Array, and float32 ---------------------------------------
 Y, X = np.array([1.0, 2.0, 0.5, 3.0, 2.5]), np.array([0.0, 0.5, 1.2, 2.0, 2.3])
 SAMPLES = {
     "trapezoid": ("y", "x"),

@@ -159,7 +159,8 @@ def newton_steps(function: Function, x: Array) -> Array:
     with Quiet():
         found = x * 1.0
         found = found - function(found) / xp.stop_gradient(element_slope(function, x))
-        return found - function(found) / element_slope(function, found)
+        end: Array = found - function(found) / element_slope(function, found)
+        return end
 
 
 def newton(function: Function, x: Array, anchor: Function) -> Array:
