@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import integrate, optimize, stats
+from scipy import integrate, interpolate, optimize, stats
 
 import arraytape as xp
 from arraytape import interop
@@ -233,6 +233,30 @@ def test_a_function_of_one_variable_may_use_arrays_from_outside(name, dtype):
             found = xp.grad(program)(xp.asarray(a, dtype=dtype))
             assert found.dtype == dtype
             np.testing.assert_allclose(found, a ** (-2.0 / 3.0) / 3.0, rtol=3e-3)
+
+
+SPLINES = {
+    "brentq": lambda s: optimize.brentq(lambda z: s(z) - 1.0, 0.0, 1.5),
+    "root_scalar": lambda s: optimize.root_scalar(s, bracket=(2.5, 4.0)).root,
+    "newton": lambda s: optimize.newton(lambda z: s(z) - 1.0, 1.0),
+    "minimize_scalar": lambda s: optimize.minimize_scalar(s, bounds=(3.5, 6.0)).x,
+    "quad": lambda s: integrate.quad(lambda z: s(z) ** 2, 0.0, 5.0)[0],
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", SPLINES)
+def test_the_function_may_use_objects_that_hold_arrays(name):
+    knots = np.linspace(0.0, 6.0, 9)
+    values, along = 1.7 * np.sin(knots), np.cos(np.arange(9.0))
+
+    def f(values):
+        return SPLINES[name](interpolate.CubicSpline(knots, values)) * 1.0
+
+    with interop.scipy():
+        slope = xp.grad(f)(values)
+    ends = [f(values + t * 1e-4 * along) for t in (1, -1)]
+    np.testing.assert_allclose(np.sum(slope * along), (ends[0] - ends[1]) / 2e-4, rtol=1e-3)
 
 
 @pytest.mark.parametrize("f", [
