@@ -80,7 +80,9 @@ def values_in_object(value: object) -> list[Any]:
     """Return the attributes of an object of a user's class, and all that one of a library holds."""
     if is_of("sklearn", value):  # or of SciPy, such as a spline
         return [*held_by("sklearn", value)]
-    kinds = Array | ModuleType | type | FunctionType | MethodType | functools.partial
+    kinds: tuple[type, ...] = (
+        Array, ModuleType, type, FunctionType, MethodType, functools.partial,
+    )  # fmt: skip
     return [] if isinstance(value, kinds) else [*getattr(value, "__dict__", {}).values()]
 
 
