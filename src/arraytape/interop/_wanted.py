@@ -90,8 +90,9 @@ def is_library_function(function: Callable[..., Any]) -> bool:
     """Return True if a function was defined in SciPy or arraytape, so that it is not the user's.
 
     Such a function passes NumPy data to a solver, so that SciPy's solver runs without a rule.  An object
-    that holds Arrays, such as a spline, is no such function.
+    of a public class that holds Arrays, such as a spline, is no such function; one of a private class,
+    such as ``_FunctionWrapper``, is.
     """
-    if has_array(values_in_object(function)):
+    if type(function).__name__[0] != "_" and has_array(values_in_object(function)):
         return False
     return (getattr(function, "__module__", None) or "").partition(".")[0] in LIBRARIES
