@@ -1,6 +1,7 @@
 """Columns of pandas that hold Arrays: pandas' values, and gradients, of each method."""
 
 import copy
+import itertools
 import pickle
 import re
 
@@ -10,7 +11,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import testing
-from arraytape._dataframes.pandas_columns import ArrayColumn, ArrayDtype
+from arraytape._dataframes.pandas_columns import REDUCTIONS, TRUTHS, ArrayColumn, ArrayDtype
 
 A, B = np.array([1.0, 2.5, 4.0, 3.0]), np.array([0.5, np.nan, 1.5, 2.5])
 OTHERS = {"s": list("xyxy"), "n": [1, 2, 3, 4]}
@@ -141,6 +142,59 @@ def test_a_method_has_pandas_values_and_a_gradient(f):
     wanted = total(f(plain(A)))
     assert abs(float(total(f(taped(xp.asarray(A))))) - float(wanted)) <= 1e-13 * abs(float(wanted))
     testing.check_gradients(lambda a: total(f(taped(a))), [A], order=2, rtol=1e-5, seeds=1)
+
+
+# --- reductions with each option, of rows, columns and groups, some of them empty or of one element ----
+GAPS = pd.DataFrame({
+    "a": [1.0, 2.0, 3.0, 4.0, 5.0, np.nan],
+    "b": [np.nan, 1.0, np.nan, 2.0, 3.0, np.nan],
+    "g": ["x", "x", "y", "y", None, "z"],
+})  # fmt: skip
+OPTIONS = [("min_count", 2), ("skipna", False), ("ddof", 0)]
+SUBSETS = [dict(pairs) for n in range(3) for pairs in itertools.combinations(OPTIONS, n)]
+NUMBERS = ["a", "b"]
+REDUCED = [*REDUCTIONS, *TRUTHS, "first", "last", "nunique", "count"]
+WAYS = {
+    "columns": lambda d, how, options: getattr(d[NUMBERS], how)(**options),
+    "rows": lambda d, how, options: getattr(d[NUMBERS], how)(axis=1, **options),
+    "column": lambda d, how, options: getattr(d["b"], how)(**options),
+    "no row": lambda d, how, options: getattr(d["b"][:0], how)(**options),
+    "groups": lambda d, how, options: getattr(d.groupby("g")[NUMBERS], how)(**options),
+    "groups with NaN": lambda d, how, options: getattr(
+        d.groupby("g", dropna=False)["a"], how
+    )(**options),
+    "agg": lambda d, how, options: d.groupby("g").agg(how, **options),
+    "transform": lambda d, how, options: d.groupby("g")["b"].transform(how, **options),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("how", REDUCED)
+@pytest.mark.filterwarnings("error", "ignore:.*not passing numeric_only:FutureWarning")
+def test_a_reduction_has_pandas_result_with_each_option(how, way):
+    compared = 0
+    for options in SUBSETS:
+        try:
+            wanted = WAYS[way](GAPS, how, options)
+        except (AttributeError, TypeError):  # pandas has no such method or option
+            continue
+        found = []
+        xp.grad(lambda d: found.append(WAYS[way](d, how, options)) or d["a"].sum())(GAPS)  # noqa: B023
+        compared += 1
+        assert np.shape(found[0]) == np.shape(wanted)
+        np.testing.assert_allclose(
+            np.asarray(found[0], dtype=float), np.asarray(wanted, dtype=float), err_msg=str(options)
+        )
+    assert compared or (how, way) in {("first", w) for w in WAYS} | {("last", w) for w in WAYS}
+
+
+@pytest.mark.filterwarnings("error")
+def test_groups_that_are_too_small_have_the_gradient_0():
+    table = pd.DataFrame({"a": [1.0, 2.0, 3.0], "g": ["x", "x", "y"]})
+    small = xp.grad(lambda d: d.groupby("g")["a"].var().sum())(table)["a"]
+    assert small.tolist() == [-1.0, 1.0, 0.0]
+    few = xp.grad(lambda d: d.groupby("g")["a"].sum(min_count=2).sum())(table)["a"]
+    assert few.tolist() == [1.0, 1.0, 0.0]
 
 
 CONSTANTS = {

@@ -264,3 +264,43 @@ def test_what_functions_write_to_their_arguments_stays_there():
     assert float(a) == 8.0
     assert np.array_equal(np.asarray(x), data)
     assert not p0.any()
+
+
+# --- other numbers of a result ---------------------------------------------------------------------------
+OTHER_NUMBERS = {
+    "hess_inv": lambda a: solvers.minimize(valley, [1.0, 1.0, 0.5], (a,)).hess_inv,
+    "jac": lambda a: solvers.minimize(valley, [1.0, 1.0, 0.5], (a,)).jac,
+    "jac of residuals": lambda a: solvers.least_squares(system, [1.0, 1.0], args=(a,)).jac,
+    "grad": lambda a: solvers.least_squares(system, [1.0, 1.0], args=(a,)).grad,
+    "fun": lambda a: solvers.root(system, [1.0, 1.0], args=(a,)).fun,
+    "fjac": lambda a: solvers.root(system, [1.0, 1.0], args=(a,)).fjac,
+}
+
+
+@pytest.mark.parametrize("name", OTHER_NUMBERS)
+def test_a_gradient_that_needs_another_number_of_the_result_is_an_error(name):
+    attribute = name.partition(" ")[0]
+    with pytest.raises(LookupError, match=rf"\.{attribute}\."):
+        xp.grad(lambda a: xp.sum(OTHER_NUMBERS[name](a)))(A)
+
+
+def test_a_function_may_return_a_list():
+    def listed(x, a):
+        return [x[0] ** 2 + a[0] * x[1] - 3.0, xp.exp(x[0]) - a[1] * x[1] ** 2]
+
+    check(lambda a: solvers.root(listed, [1.0, 1.0], args=(a,), tol=1e-12).x, A)
+    same = solvers.root(system, [1.0, 1.0], args=(A,)).x
+    assert np.array_equal(solvers.root(listed, [1.0, 1.0], args=(A,)).x, same)
+    with pytest.raises(TypeError, match=r"such as xp\.asarray\(\[\.\.\.\]\): got ndarray"):
+        solvers.root(lambda x, a: np.zeros(2), [1.0, 1.0], args=(A,))
+
+
+@pytest.mark.parametrize("bounds", [
+    (0.0, [0.9, 3.0, 1.0]), ([-np.inf, 0.5, 0.0], np.inf), (-np.inf, [4.0, np.inf, 0.4]), (-9.0, 9.0),
+])  # fmt: skip
+def test_a_fit_within_bounds_starts_where_scipys_does(bounds):
+    theirs = scipy.optimize.curve_fit(
+        lambda t, a, b, c: a * np.exp(-b * t) + c, T, Y, bounds=bounds
+    )[0]
+    ours = solvers.curve_fit(model, T, xp.asarray(Y), bounds=bounds)[0]
+    np.testing.assert_allclose(np.asarray(ours), theirs, rtol=1e-4)

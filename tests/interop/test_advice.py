@@ -6,6 +6,7 @@ gradient, and inside no message says to enter.
 
 import contextlib
 import importlib
+import math
 import re
 import sys
 import warnings
@@ -138,6 +139,49 @@ def test_solvers_without_a_rule_lead_to_those_that_have_one(solve, old, new):
             lambda w: total(getattr(optimize, new)(lambda y, w: y**2 - w, [1.0], args=(w,)).x)
         )(3.0)
     np.testing.assert_allclose(slope, 0.5 / np.sqrt(3.0), rtol=1e-6)
+
+
+@pytest.mark.parametrize("search", [
+    lambda f, w: optimize.differential_evolution(f, [(0, 3)], (w,), seed=0).x,
+    lambda f, w: optimize.dual_annealing(f, [(0, 3)], (w,), maxiter=20, rng=0).x,
+    lambda f, w: optimize.shgo(f, [(0, 3)], args=(w,)).x,
+], ids=["differential_evolution", "dual_annealing", "shgo"])  # fmt: skip
+def test_what_a_search_finds_is_given_to_implicit(search):
+    def f(y, w):
+        return (y[0] ** 2 - w) ** 2 + 0.1 * y[0]
+
+    with interop.scipy():
+        with pytest.raises(
+            (TypeError, xp.LostGradientError), match=r"minimum\(f, x, \*args, solver="
+        ):
+            xp.grad(lambda w: total(search(f, w)))(3.0)
+        start = search(f, 3.0)
+
+        def solution(w, **options):
+            return total(xp.implicit.minimum(f, start, w, **options))
+
+        given = xp.grad(lambda w: solution(w, solver=xp.implicit.as_given))(3.0)
+        np.testing.assert_allclose(given, xp.grad(solution)(3.0), rtol=1e-2)
+
+
+def test_a_local_name_is_not_taken_for_the_global_that_it_shadows():
+    def as_numpy(x):
+        np = math  # shadows the module's np
+        return np.sin(x[0]) + x[1]
+
+    def as_math(x):
+        math = np  # shadows the module's math
+        return math.asarray(x)[0] + x[1]
+
+    for f in (as_numpy, as_math):
+        x = xp.asarray([1.0, 2.0])
+        with xp.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x)
+        with pytest.warns(
+            xp.TapeWarning, match="Keep the computation in arraytape's own functions"
+        ):
+            tape.gradient(y, x)
 
 
 def test_a_gradient_of_ones_own_is_what_the_advice_says():

@@ -319,3 +319,29 @@ def test_sums_of_uniforms_in_their_tails(quantile):
     found = table.check("irwinhall", "logpdf", (4.0,), quantile)
     assert set(found.by.values()) == {RIGHT}
     assert table.curvature("irwinhall", (4.0,), quantile) == RIGHT
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("method", ["ppf", "isf"])
+@pytest.mark.parametrize(("name", "shape"), [
+    ("gennorm", 0.8), ("gennorm", 2.0), ("dgamma", 0.7), ("dgamma", 1.3), ("dweibull", 0.7),
+    ("dweibull", 2.07), ("skewnorm", 0.0), ("t", 3.2), ("tukeylambda", 0.3),
+])  # fmt: skip
+def test_the_median_of_a_symmetric_distribution_has_derivatives(name, shape, method):
+    """The median is 0 for each shape; the inverse functions in SciPy's formulas have no slope there."""
+    function = getattr(getattr(stats, name), method)
+    with interop.scipy():
+        first = xp.grad(lambda a: function(0.5, a) * 1.0)(shape)
+        second = xp.grad(xp.grad(lambda a: function(0.5, a) * 1.0))(shape)
+    if name != "skewnorm":  # which is symmetric for the shape 0 alone
+        assert (first, second) == (0.0, 0.0)
+    assert np.isfinite([first, second]).all()
+
+
+@pytest.mark.parametrize(("name", "shape"), [("gennorm", 1.3), ("gennorm", 2.0), ("dgamma", 1.0)])
+def test_the_slope_of_a_quantile_at_the_median(name, shape):
+    distribution = getattr(stats, name)
+    with interop.scipy():
+        for method, sign in (("ppf", 1.0), ("isf", -1.0)):
+            slope = xp.grad(lambda q: getattr(distribution, method)(q, shape) * 1.0)(0.5)  # noqa: B023
+            np.testing.assert_allclose(slope, sign / distribution.pdf(0.0, shape), rtol=1e-12)

@@ -92,3 +92,47 @@ def test_without_a_tape_they_are_scipys():
         found = quad(bell, 0, 1, args=(p,))
     assert found == quad(bell, 0, 1, args=(V,))
     assert type(found[0]) is float
+
+
+# --- samples: each argument alone an Array, and float32 ---------------------------------------
+Y, X = np.array([1.0, 2.0, 0.5, 3.0, 2.5]), np.array([0.0, 0.5, 1.2, 2.0, 2.3])
+SAMPLES = {
+    "trapezoid": ("y", "x"),
+    "simpson": ("y", "x"),
+    "cumulative_trapezoid": ("y", "x"),
+    "cumulative_simpson": ("y", "x", "initial"),
+    "trapezoid, dx": ("y", "dx"),
+    "simpson, dx": ("y", "dx"),
+    "cumulative_trapezoid, dx": ("y", "dx"),
+    "cumulative_simpson, dx": ("y", "dx", "initial"),
+    "romb": ("y", "dx"),
+}
+VALUES = {"y": Y, "x": X, "dx": np.asarray(0.3), "initial": np.asarray(0.7)}
+ALONE = [(name, k) for name, keys in SAMPLES.items() for k in keys]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("name", "key"), ALONE)
+def test_each_argument_alone_may_be_an_array(name, key):
+    function = getattr(integrate, name.partition(",")[0])
+    others = {k: VALUES[k] for k in SAMPLES[name] if k != key}
+
+    def f(value):
+        found = function(**others, **{key: value})
+        return (found**2 * np.arange(1.0, 1.0 + np.size(found))).sum()
+
+    along = np.cos(np.arange(VALUES[key].size)).reshape(VALUES[key].shape)
+    with interop.scipy():
+        slope = xp.grad(f)(VALUES[key])
+    ends = [f(VALUES[key] + t * 1e-5 * along) for t in (1, -1)]
+    np.testing.assert_allclose(np.sum(slope * along), (ends[0] - ends[1]) / 2e-5, rtol=1e-7)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_an_integral_of_float32_is_not_taken_for_a_singular_one(name):
+    with interop.scipy():
+        exact = xp.grad(PROGRAMS[name])(V)
+        found = xp.grad(PROGRAMS[name])(V.astype(np.float32))
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, exact, rtol=1e-4, atol=1e-5)

@@ -5,7 +5,7 @@ import pytest
 from scipy import interpolate
 
 import arraytape as xp
-from arraytape import interop
+from arraytape import interop, testing
 from helpers.library_checks import check
 
 RNG = np.random.default_rng(3)
@@ -190,3 +190,54 @@ def test_outside_and_not_extrapolated_values_are_nan_as_scipys():
 def test_what_has_no_rule_is_refused(f):
     with interop.scipy(), pytest.raises(TypeError, match="no derivative"):
         f(xp.asarray(Y))
+
+
+PLANE = np.cos(np.arange(12.0)).reshape(6, 2) + 0.2 * np.arange(12.0).reshape(6, 2)
+KERNELS = [
+    "linear", "thin_plate_spline", "cubic", "quintic", "multiquadric", "inverse_multiquadric",
+    "inverse_quadratic", "gaussian",
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("error", "ignore:(divide|invalid).*:RuntimeWarning")
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_radial_basis_functions_have_second_derivatives_by_points_and_epsilon(kernel):
+    data = np.arange(6.0) ** 1.5
+
+    def f(points, epsilon, at):
+        found = interpolate.RBFInterpolator(points, data, kernel=kernel, epsilon=epsilon)(at)
+        return xp.sum(found**2)
+
+    inputs = [PLANE, np.asarray(1.2), PLANE[:2] + 0.1]
+    with interop.scipy():
+        testing.check_gradients(f, inputs, order=2, rtol=1e-5, seeds=1)
+
+
+@pytest.mark.parametrize("kernel", KERNELS[2:])
+def test_radial_basis_functions_have_second_derivatives_at_their_points(kernel):
+    """Between points the interpolant is smooth, and so it is at them."""
+    d = np.arange(6.0) ** 1.5
+
+    def f(at):
+        points = xp.asarray(PLANE)
+        return interpolate.RBFInterpolator(points, d, kernel=kernel, epsilon=1.2)(at[None])[0]
+
+    with interop.scipy():
+        at, near = (np.asarray(xp.hessian(f)(xp.asarray(PLANE[2] + h))) for h in (0.0, 1e-5))
+    np.testing.assert_allclose(at, near, rtol=1e-2, atol=1e-2 * np.max(np.abs(near)))
+
+
+@pytest.mark.filterwarnings("error")
+def test_each_argument_alone_of_radial_basis_functions_may_be_an_array():
+    inputs = [PLANE, np.arange(6.0) ** 1.5, np.asarray(1.2), np.asarray(0.3), PLANE[:2] + 0.1]
+
+    def f(points, values, epsilon, smoothing, at):
+        found = interpolate.RBFInterpolator(
+            points, values, smoothing=smoothing, epsilon=epsilon, kernel="gaussian"
+        )(at)
+        return (found**2 * np.arange(1.0, 3.0)).sum()
+
+    with interop.scipy():
+        together = xp.grad(f, (0, 1, 2, 3, 4))(*inputs)
+        for i, slope in enumerate(together):
+            np.testing.assert_allclose(xp.grad(f, i)(*inputs), slope, rtol=1e-9, atol=1e-12)

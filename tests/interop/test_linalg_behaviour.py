@@ -340,3 +340,11 @@ def test_gradients_by_half_precision_are_those_by_single_precision(function):
 def test_the_examples_of_a_vmap_are_no_rows_of_a_matrix(name):
     with interop.scipy(), pytest.raises((ValueError, np.linalg.LinAlgError)):
         xp.vmap(getattr(L, name))(xp.eye(3))
+
+
+def test_polar_of_a_singular_matrix_says_what_to_do():
+    with (
+        interop.scipy(),
+        pytest.raises(np.linalg.LinAlgError, match="use svd, or a matrix of full rank"),
+    ):
+        xp.grad(lambda a: xp.sum(L.polar(a)[0]))(np.ones((2, 2)))

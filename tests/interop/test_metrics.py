@@ -215,3 +215,64 @@ def test_numpys_metrics_stay_floats():
     with interop.sklearn():
         assert type(metrics.mean_squared_error(TRUTH, PREDICTION)) is float
         assert type(metrics.accuracy_score(LABELS, LABELS)) is float
+
+
+# --- weights, and parameters of kernels, beside NumPy data ---------------------------------------------
+SAMPLES = np.abs(np.random.default_rng(3).normal(size=(12, 3)))
+SIDES = (SAMPLES[:, 0] > 0.6).astype(int)
+CHANCES = 1.0 / (1.0 + np.exp(-2.0 * (SAMPLES[:, 0] - 0.6)))
+
+
+def naive(kind, weights):
+    return kind().fit(SAMPLES, SIDES, sample_weight=weights).predict_proba(SAMPLES)[0, 0]
+
+
+def naive_twice(kind, weights):
+    model = kind().partial_fit(SAMPLES, SIDES, [0, 1], sample_weight=weights)
+    model.partial_fit(SAMPLES, SIDES, sample_weight=weights**2)
+    return model.predict_proba(SAMPLES)[0, 0]
+
+
+WEIGHTED = {
+    **{
+        name: lambda w, name=name: getattr(sklearn.metrics, name)(SIDES, CHANCES, sample_weight=w)
+        for name in ("log_loss", "brier_score_loss", "d2_log_loss_score", "d2_brier_score")
+    },
+    "hinge_loss": lambda w: sklearn.metrics.hinge_loss(SIDES, 2 * CHANCES - 1, sample_weight=w),
+    **{
+        f"{f.__name__} {kind.__name__}": lambda w, f=f, kind=kind: f(kind, w)
+        for f in (naive, naive_twice)
+        for kind in (
+            sklearn.naive_bayes.BernoulliNB,
+            sklearn.naive_bayes.ComplementNB,
+            sklearn.naive_bayes.MultinomialNB,
+        )
+    },
+    **{
+        name: lambda w, name=name: getattr(sklearn.metrics.pairwise, name)(SAMPLES, gamma=w[0]).sum()
+        for name in (
+            "chi2_kernel", "laplacian_kernel", "polynomial_kernel", "rbf_kernel", "sigmoid_kernel",
+        )
+    },
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_weights_and_parameters_may_be_arrays_where_the_data_are_numpys(name):
+    weights = np.linspace(0.5, 1.5, 12)
+    along = np.cos(np.arange(12.0))
+    value = WEIGHTED[name](weights)
+    with interop.sklearn():
+        found, slope = xp.value_and_grad(WEIGHTED[name])(weights)
+    np.testing.assert_allclose(found, value, rtol=1e-12)
+    ends = [WEIGHTED[name](weights + t * 1e-6 * along) for t in (1, -1)]
+    np.testing.assert_allclose(np.sum(slope * along), (ends[0] - ends[1]) / 2e-6, rtol=1e-6)
+
+
+def test_labels_that_a_program_rounds_are_constants_for_a_metric():
+    with interop.sklearn(), xp.GradientTape() as tape:
+        x = xp.asarray(CHANCES)
+        tape.watch(x)
+        score = sklearn.metrics.accuracy_score(SIDES, xp.round(x))
+    assert tape.gradient(score, x) is None

@@ -237,14 +237,14 @@ def write_back(buffer: Any, last: tuple[str, Any], part: RawArray, at: RawWriter
     if kind is DIAGONAL:
         return at.put(buffer, diagonal_key(part, argument, at.xp), part)
     if kind is REAL:
-        return at.put(buffer, ..., complex_of_parts(part, at.xp.imag(buffer), at.xp))
+        return at.put(buffer, ..., raw_complex_from_parts(part, at.xp.imag(buffer), at.xp))
     if kind is IMAG:
-        return at.put(buffer, ..., complex_of_parts(at.xp.real(buffer), part, at.xp))
+        return at.put(buffer, ..., raw_complex_from_parts(at.xp.real(buffer), part, at.xp))
     return at.xp.reshape(part, buffer.shape)
 
 
-def complex_of_parts(real: RawArray, imaginary: RawArray, xp: Namespace) -> Any:
-    """Return complex numbers with these parts.
+def raw_complex_from_parts(real: RawArray, imaginary: RawArray, xp: Namespace) -> Any:
+    """Return complex raw data with these parts; ``complex_from_parts`` is the same for Arrays.
 
     ``real + 1j * imaginary`` would be NaN where a part is infinite, and would lose the sign of zeros.
     """

@@ -42,8 +42,7 @@ REDUCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any], float]] = {
     "sum": (np.sum, np.nansum, 0.0),
     "var": (np.var, np.nanvar, np.nan),
 }
-# The reductions of groups that pandas computes by a call of ``_reduce`` for each group.
-BY_GROUPS = {*REDUCTIONS, "all", "any", "first", "last", "nth"} - {"std"}
+TRUTHS = ("all", "any")  # reductions to a truth value
 ACCUMULATIONS: dict[str, Callable[..., Any]] = {"cumprod": np.cumprod, "cumsum": np.cumsum}
 
 
@@ -256,12 +255,16 @@ class ArrayColumn(ExtensionArray):  # type: ignore[misc]
         self, name: str, *, skipna: bool = True, keepdims: bool = False, min_count: int = 0,
         **options: Any,
     ) -> Any:  # fmt: skip
+        if name in TRUTHS:
+            true = getattr(pd.Series(untracked_values(self)), name)(skipna=skipna)
+            return np.asarray([true]) if keepdims else true
         if name not in REDUCTIONS:
             raise no_recorded_method(name)
         plain, skipping, of_nothing = REDUCTIONS[name]
         missing = self.isna()
         count = len(self) - missing.sum()
-        if skipna and count < max(min_count, 0 if of_nothing == of_nothing else 1):
+        needed = 0 if of_nothing == of_nothing else 1 + options.get("ddof", 0)
+        if count < max(min_count, needed):
             found = self._array[:0].sum() + np.nan
         elif skipna and missing.any():
             found = (
@@ -271,24 +274,43 @@ class ArrayColumn(ExtensionArray):  # type: ignore[misc]
             found = plain(self._array, **options) if count or len(self) else plain(self._array)
         return type(self)(namespace().reshape(found, (1,))) if keepdims else found
 
-    def _groupby_op(self, *, how: str, ngroups: int, ids: Any, **options: Any) -> Any:
-        """Compute "std" of each group of rows, or a cumulative sum or product within each group.
+    def _groupby_op(
+        self, *, how: str, min_count: int = -1, ngroups: int, ids: Any, **options: Any
+    ) -> Any:
+        """Reduce each group of rows to a number, or accumulate the rows within each group.
 
-        how : the function, such as "std" or "cumsum"; others raise NotImplementedError, whereupon pandas
-        calls ``_reduce``.
+        how : a reduction, "first" or "last", or an accumulation.
+        min_count : the result of a group with fewer elements, NaN aside, is NaN.
         ids : for each row, the number of its group; negative for a row in no group.
         """
-        if how in BY_GROUPS:
-            raise NotImplementedError
         groups = [np.flatnonzero(ids == i) for i in range(ngroups)]
-        if how == "std":
+        if how in REDUCTIONS or how in TRUTHS:
             keywords = {key: options[key] for key in ("ddof", "skipna") if key in options}
-            found = [self.take(places)._reduce("std", **keywords) for places in groups]
-            return type(self)(namespace().stack(found))
+            columns = [self.take(places) for places in groups]
+            found = [x._reduce(how, min_count=min_count, **keywords) for x in columns]
+            if how in TRUTHS:
+                return np.asarray(found, dtype=bool)
+            return type(self)(namespace().stack(found) if found else self._array[:0])
+        if how in ("first", "last"):
+            return self._select_from_groups(how, min_count, groups, options.get("skipna", True))
         order = np.concatenate([*groups, np.flatnonzero(ids < 0)]).astype(np.intp)
         parts = [self.take(places)._accumulate(how) for places in groups]
         rest = self.take(np.full(len(order) - sum(map(len, parts)), -1), allow_fill=True)
         return self._concat_same_type([*parts, rest]).take(np.argsort(order))
+
+    def _select_from_groups(
+        self, how: str, min_count: int, groups: list[np.ndarray[Any, Any]], skipna: bool
+    ) -> ArrayColumn:
+        """Return the first or last element of each group, or NaN for a group with too few elements.
+
+        how : "first" or "last".  groups : the positions of each group's rows.
+        """
+        if skipna:
+            present = ~self.isna()
+            groups = [places[present[places]] for places in groups]
+        end = 0 if how == "first" else -1
+        found = [places[end] if len(places) >= max(min_count, 1) else -1 for places in groups]
+        return self.take(np.asarray(found, dtype=np.intp), allow_fill=True)
 
     def interpolate(self, **options: Any) -> Any:
         raise no_recorded_method("interpolate")

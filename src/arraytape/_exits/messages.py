@@ -43,6 +43,15 @@ INTEROP = ("scipy", "sklearn")
 IN_PLACE = {
     "scipy.optimize.fsolve": "scipy.optimize.root",
     "scipy.optimize.leastsq": "scipy.optimize.least_squares",
+    **{
+        f"scipy.optimize.fmin{x}": "scipy.optimize.minimize"
+        for x in ("", "_bfgs", "_cg", "_l_bfgs_b", "_ncg", "_powell", "_slsqp", "_tnc")
+    },
+}
+# Functions of SciPy that search the least of several minima.
+SEARCHES = {
+    f"scipy.optimize.{x}"
+    for x in ("basinhopping", "brute", "differential_evolution", "direct", "dual_annealing", "shgo")
 }
 # Packages that the INTEROP packages call with arrays.  A conversion in them counts as one of the INTEROP
 # package that called them.
@@ -80,13 +89,24 @@ def library_function(inside: Sequence[Place], place: Place) -> str:
 
 def object_named(text: str, place: Place) -> Any:
     """Return the object that a dotted name such as "np.sin" means in a frame's globals, or None.
+
+    Return None for a local name, too: the values of local variables are not kept.
     place : the source location of the frame.
     """
+    if is_local_name(text, place):
+        return None
     first, *rest = text.split(".")
     value = place.names.get(first)
     for part in rest:
         value = getattr(value, part, None)
     return value
+
+
+def is_local_name(text: str, place: Place) -> bool:
+    """Return True if a dotted name begins with a local variable, which may shadow a global."""
+    code = place.code
+    local = (*code.co_varnames, *code.co_cellvars, *code.co_freevars)
+    return text.partition(".")[0] in local
 
 
 def called_text(place: Place) -> str:
@@ -100,9 +120,11 @@ def called_text(place: Place) -> str:
 def module_of(place: Place, name: str) -> str:
     """Return the module that defines the function ``name``; if unknown, the first part of the name.
 
+    Return "" for a local name.
     place : a source location, in whose globals the name is looked up.
     """
-    return str(getattr(object_named(name, place), "__module__", None) or name.partition(".")[0])
+    first = "" if is_local_name(name, place) else name.partition(".")[0]
+    return str(getattr(object_named(name, place), "__module__", None) or first)
 
 
 def without_private_modules(name: str) -> str:
@@ -253,6 +275,11 @@ def by_interop(package: str, function: str, place: Place, exit_: Exit | LeftReco
         return (
             f"call {other_name} in place of {name}, inside `with arraytape.interop.{package}():`, which "
             "has its derivatives"
+        )
+    if without_private_modules(function) in SEARCHES:
+        return (
+            f"pass what {name} finds to arraytape.implicit.minimum(f, x, *args, "
+            "solver=arraytape.implicit.as_given), which has the derivatives of a minimum"
         )
     return (
         f"give {name}, of which arraytape.interop knows no derivative, a gradient with "

@@ -22,6 +22,7 @@ import numpy as np
 import arraytape as xp
 
 from .._array.array import Array
+from .._custom.gradient import call_with_rule
 from .._custom.private_handles import display_name
 from .._util import nest
 from .._util.errors import describe, describe_result, entrance, user_line
@@ -72,7 +73,8 @@ def root(
     Returns
     -------
     scipy.optimize.OptimizeResult
-        SciPy's result, with an Array as ``x``.
+        SciPy's result, with an Array as ``x``.  A gradient that needs another number of the result
+        raises LookupError.
 
     Raises
     ------
@@ -146,7 +148,8 @@ def minimize(
     Returns
     -------
     scipy.optimize.OptimizeResult
-        SciPy's result, with Arrays as ``x`` and ``fun``.
+        SciPy's result, with Arrays as ``x`` and ``fun``.  A gradient that needs another number of the
+        result, such as ``hess_inv``, raises LookupError.
 
     Raises
     ------
@@ -257,7 +260,8 @@ def least_squares(
     Returns
     -------
     scipy.optimize.OptimizeResult
-        SciPy's result, with Arrays as ``x``, ``fun`` and ``cost``.
+        SciPy's result, with Arrays as ``x``, ``fun`` and ``cost``.  A gradient that needs another
+        number of the result, such as ``jac``, raises LookupError.
 
     Raises
     ------
@@ -399,7 +403,7 @@ def curve_fit(
     xdata, ydata : array
         The data, Arrays or constants.
     p0 : array, optional
-        The start, whose gradient is None; ones by default.
+        The start, whose gradient is None; by default SciPy's, ones unless there are bounds.
     sigma : array, optional
         Standard deviations, or their covariance matrix: an Array or a constant.
     absolute_sigma, check_finite, method, full_output, **kwargs
@@ -445,7 +449,7 @@ def curve_fit(
     if nan_policy == "omit":
         raise ValueError(f"{name}: drop the NaN: nan_policy='omit' is refused [at {user_line()}]")
     if p0 is None:
-        p0 = np.ones(parameter_count(name, f))
+        p0 = start_within(*bounds_of(name, bounds, False), parameter_count(name, f))
     given = (xdata, ydata) if sigma is None else (xdata, ydata, sigma)
     data = [stacked_array(x) for x in given]
     call = ScipyCall(name, lambda p, *args: weighted_residuals(f, p, *args), p0, tuple(data))
@@ -513,6 +517,17 @@ def parameter_count(name: str, f: Callable[..., Any]) -> int:
     return len(kinds) - 1
 
 
+def start_within(low: Any, high: Any, size: int) -> Vector:
+    """Return SciPy's start of a fit without ``p0``: ones, or between or next to the finite bounds."""
+    low, high = (np.broadcast_to(b, (size,)) for b in (low, high))
+    one_sided = np.where(np.isfinite(low), low + 1.0, np.where(np.isfinite(high), high - 1.0, 1.0))
+    both = np.isfinite(low) & np.isfinite(high)
+    found: Vector = np.where(
+        both, np.where(both, 0.5 * low, 0.0) + np.where(both, 0.5 * high, 0.0), one_sided
+    )
+    return found
+
+
 def covariance(
     call: ScipyCall, popt: Array, cost: Callable[..., Any], absolute: bool, seen: Sequence[Any]
 ) -> Array:
@@ -563,13 +578,18 @@ class ScipyCall:
         self.results: list[Any] = []
 
     def checked_value(self, x: Array, *args: Any) -> Any:
-        """Return the value of ``fun``; raise TypeError if it is no real floating-point Array."""
+        """Return the value of ``fun``; raise TypeError if it is no real floating-point Array.
+
+        A list of Arrays and numbers, as SciPy accepts, is joined to one Array.
+        """
         found = call_on_handles(self.fun, x, *args)
         found = found[0] if self.first else found
+        if isinstance(found, list | tuple):
+            found = xp.asarray(found)
         if not isinstance(found, Array) or found.dtype.kind != "f":
             raise TypeError(
-                f"{self.name}: the function must give a real floating-point Array, got "
-                f"{describe_result(found)} [at {user_line()}]"
+                f"{self.name}: return a real floating-point Array from the function, such as "
+                f"xp.asarray([...]): got {describe_result(found)} [at {user_line()}]"
             )
         return found
 
@@ -644,11 +664,27 @@ class ScipyCall:
 
         x = self.find_solution_of(solve_and_keep, polish, **of)
         if len(self.results) == 1:  # under vmap, SciPy has run once for each example
-            self.results[0].x = x
-            return self.results[0]
+            (found,) = self.results
+            for key, value in found.items():
+                if isinstance(value, np.ndarray | np.floating) and value.dtype.kind == "f":
+                    found[key] = self.without_rule(f"{self.name}.{key}", value)
+            found.x = x
+            return found
         optimize = import_scipy(self.name, "scipy.optimize")
         success = all(result.success for result in self.results)
         return optimize.OptimizeResult(x=x, success=success, results=self.results)
+
+    def without_rule(self, name: str, value: Any) -> Any:
+        """Return a number or array of SciPy's result, such as ``hess_inv``, as an Array.
+
+        A gradient that needs it raises an error, because it depends on ``args`` in an unknown way.
+        """
+        arrays = tuple(x for x in nest.leaves(self.args) if isinstance(x, Array))
+
+        def give_value(*_: Array) -> tuple[Array, None]:
+            return xp.asarray(np.asarray(value)), None
+
+        return call_with_rule(name, give_value, arrays, {}, signature_of=self.fun, missing=name)
 
 
 class BoundLimits:

@@ -168,7 +168,41 @@ def pearson3(x: Array, skew: Array) -> Any:
     return away - stirling_remainder(skew / 2.0) - HALF_LOG_OF_TWO_PI
 
 
+def around_the_median(
+    q: Array, outside: Callable[[Array], Array], factor: Array, power: Array | float
+) -> Array:
+    """Return the quantile of a symmetric distribution as a formula that has derivatives at q = 1/2, too.
+
+    outside : the quantile elsewhere.  factor, power : the quantile near the median is
+    ``factor * (q - 1/2) ** power``.
+    """
+    middle = q == 0.5
+    near = factor * (xp.where(middle, q, 0.5) - 0.5) ** power
+    return xp.where(middle, near, outside(xp.where(middle, 0.25, q)))
+
+
+def gennorm_quantile(q: Array, beta: Array) -> Array:
+    def outside(q: Array) -> Any:
+        side = xp.sign(q - 0.5)
+        tail = xp.special.gammainccinv(1.0 / beta, (1.0 + side) - 2.0 * side * q)
+        return side * tail ** (1.0 / beta)
+
+    return around_the_median(q, outside, 2.0 * xp.exp(xp.special.gammaln(1.0 + 1.0 / beta)), 1.0)
+
+
+def dgamma_quantile(q: Array, a: Array) -> Array:
+    def outside(q: Array) -> Any:
+        above = q > 0.5
+        upper = xp.special.gammaincinv(a, xp.where(above, 2.0 * q - 1.0, 0.5))
+        return xp.where(above, upper, -xp.special.gammainccinv(a, xp.where(above, 0.5, 2.0 * q)))
+
+    factor = xp.exp((xp.special.gammaln(a + 1.0) + LOG_OF_TWO) / a)
+    return around_the_median(q, outside, factor, 1.0 / a)
+
+
 FORMULAS: dict[str, Callable[..., Array]] = {
+    "dgamma_gen._isf": lambda q, a: -dgamma_quantile(q, a),
+    "dgamma_gen._ppf": dgamma_quantile,
     "gausshyper_gen._pdf": gausshyper,
     "genextreme_gen._isf": lambda q, c: exponential(-xp.log(-xp.log1p(-q)), -c),
     "genextreme_gen._loglogcdf": lambda x, c: -logarithm(x, -c),
@@ -180,6 +214,7 @@ FORMULAS: dict[str, Callable[..., Array]] = {
     "genhyperbolic_gen._logpdf": genhyperbolic,
     "genhyperbolic_gen._pdf": genhyperbolic,
     "geninvgauss_gen._logpdf": geninvgauss,
+    "gennorm_gen._ppf": gennorm_quantile,
     "genpareto_gen._logpdf": lambda x, c: -(c + 1.0) * logarithm(x, c),
     "genpareto_gen._logsf": lambda x, c: -logarithm(x, c),
     "kappa4_gen._logcdf": kappa4_logcdf,

@@ -393,3 +393,11 @@ class SoftFloat(float, metaclass=SoftFloatType):
     """
 
     dtype = np.dtype(float)
+
+
+class ScipyFloatType(SoftFloatType):
+    library = "scipy"
+
+
+class ScipyFloat(SoftFloat, metaclass=ScipyFloatType):
+    """A replacement for ``float`` in modules of SciPy."""

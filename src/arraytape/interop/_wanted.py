@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from types import FunctionType, MethodType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 from .._array.array import Array
@@ -16,7 +16,7 @@ from .._array.exits import followers
 from .._array.views import current
 from .._storage.batched.batched_data import lengths_of
 from .._util import nest
-from ._context import has_array
+from ._context import has_array, held_by, is_of
 
 DEEPEST = 4  # ``used_by`` searches a function, the functions that it uses, and so on to this depth
 LIBRARIES = ("scipy", __name__.partition(".")[0])
@@ -51,13 +51,14 @@ def nested_leaves(value: object) -> list[Any]:
 def used_by(function: Callable[..., Any], depth: int = DEEPEST) -> list[Any]:
     """Return the objects that a function reads from its closure, defaults, globals and ``self``.
 
-    Functions among them are searched, too, down to ``depth`` levels.
+    Functions and objects among them, such as a fitted spline, are searched, too, down to ``depth``
+    levels.
     """
     if isinstance(function, functools.partial):
         return [*function.args, *function.keywords.values(), *used_by(function.func, depth)]
-    found: list[Any] = []
+    found: list[Any] = values_in_object(function)
     if isinstance(function, MethodType):
-        found += [function.__self__, *getattr(function.__self__, "__dict__", {}).values()]
+        found.append(function.__self__)
         function = function.__func__
     if not isinstance(function, FunctionType) or not depth:
         return found
@@ -71,12 +72,27 @@ def used_by(function: Callable[..., Any], depth: int = DEEPEST) -> list[Any]:
     inner = [
         part for part in found if isinstance(part, FunctionType | MethodType | functools.partial)
     ]
-    return [*found, *[value for part in inner for value in used_by(part, depth - 1)]]
+    held = [value for part in found for value in values_in_object(part)]
+    return [*found, *held, *[value for part in inner for value in used_by(part, depth - 1)]]
+
+
+def values_in_object(value: object) -> list[Any]:
+    """Return the attributes of an object of a user's class, and all that one of a library holds."""
+    if is_of("sklearn", value):  # or of SciPy, such as a spline
+        return [*held_by("sklearn", value)]
+    kinds: tuple[type, ...] = (
+        Array, ModuleType, type, FunctionType, MethodType, functools.partial,
+    )  # fmt: skip
+    return [] if isinstance(value, kinds) else [*getattr(value, "__dict__", {}).values()]
 
 
 def is_library_function(function: Callable[..., Any]) -> bool:
     """Return True if a function was defined in SciPy or arraytape, so that it is not the user's.
 
-    Such a function passes NumPy data to a solver, so that SciPy's solver runs without a rule.
+    Such a function passes NumPy data to a solver, so that SciPy's solver runs without a rule.  An object
+    of a public class that holds Arrays, such as a spline, is no such function; one of a private class,
+    such as ``_FunctionWrapper``, is.
     """
+    if type(function).__name__[0] != "_" and has_array(values_in_object(function)):
+        return False
     return (getattr(function, "__module__", None) or "").partition(".")[0] in LIBRARIES

@@ -8,7 +8,7 @@ context.
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from ._power import box_cox, yeo_johnson
 from ._slopes import with_slope
 from ._statements import hooks, original
 
+RADIAL_FUNCTIONS = "scipy.interpolate._rbfinterp_xp"
 PAIRWISE, MORE = "sklearn.metrics.pairwise", "scipy.stats._morestats"
 
 
@@ -196,6 +197,50 @@ def explained_fraction(**given: Any) -> Any:
 
     program = original("sklearn.metrics._regression", "_assemble_fraction_of_explained_deviance")
     return program(**given | {"xp": PatchedNamespace(ones=ones_or_formula)})
+
+
+# --- distances of points that coincide ----------------------------------------------------------------
+class Distance:
+    """Distances r, of which the functions of r ** 2 have all derivatives where r is 0.
+
+    SciPy's radial basis functions are called with it in place of r.  squares : r ** 2.
+    """
+
+    def __init__(self, differences: Array, axis: int) -> None:
+        self.squares = xp.sum(differences**2, axis=axis)
+        self.zero = self.squares == 0.0
+        self.positive = xp.sqrt(xp.where(self.zero, 1.0, self.squares))
+
+    def __pow__(self, power: int) -> Array:
+        if power == 2:
+            return self.squares
+        found: Array = xp.where(self.zero, 0.0, self.positive**power)
+        return found
+
+    def __neg__(self) -> Array:
+        return -(self**1)
+
+    def __eq__(self, other: object) -> Any:
+        return self.squares == other
+
+    __hash__ = None  # type: ignore[assignment]  # == compares the elements
+
+
+RADIAL = PatchedNamespace(
+    linalg=SimpleNamespace(vector_norm=Distance),
+    log=lambda r: xp.log(r.positive if isinstance(r, Distance) else r),
+)
+
+
+@hooks(RADIAL_FUNCTIONS, "kernel_matrix", dispatched=True)
+def kernel_matrix(x: Array, kernel_func: Callable[..., Any], namespace: Any) -> Any:
+    """Compute SciPy's matrix of radial basis functions from ``Distance``: its diagonal has r = 0."""
+    return original(RADIAL_FUNCTIONS, "kernel_matrix")(x, kernel_func, RADIAL)
+
+
+@hooks(RADIAL_FUNCTIONS, "_build_evaluation_coefficients", dispatched=True)
+def radial_coefficients(*args: Any) -> Any:
+    return original(RADIAL_FUNCTIONS, "_build_evaluation_coefficients")(*args[:-1], RADIAL)
 
 
 # --- likelihoods with respect to the exponent --------------------------------------------------------

@@ -22,12 +22,13 @@ from .._util.errors import stacklevel
 from ._facades import Facade, SoftFloat, SoftFloatType, asarray, no_rule
 from ._plain import ArrayInput, plain_data
 from ._slopes import with_slope
-from ._statements import hooks, keeps_arrays, original, replaces
+from ._statements import hooks, keeps_arrays, original, prepares, replaces
 from ._wanted import is_library_function, is_wanted, used_by, uses_arrays
 
 Integrand = Callable[[Any], Any]
 # Largest relative difference between SciPy's integral and the sum that is differentiated in its place.
 NEAR = 1e-7
+ROUNDINGS = 64.0  # the same difference in roundings, for integrals of float32
 MODULE = "scipy.integrate._quadrature"
 QUADPACK, ODEPACK = "scipy.integrate._quadpack_py", "scipy.integrate._odepack_py"
 
@@ -50,6 +51,12 @@ keeps_arrays(MODULE)
 quadrature = Facade("scipy")
 vars(quadrature)["float64"] = Float64
 replaces(MODULE, "np", quadrature)
+
+
+@prepares(MODULE, "trapezoid", "cumulative_trapezoid", "cumulative_simpson", "romb")
+def samples_as_array(given: dict[str, Any]) -> None:
+    """Convert the samples ``y`` to an Array: SciPy computes in their namespace, whatever ``x`` is."""
+    given["y"] = asarray(given["y"])
 
 
 # --- functions --------------------------------------------------------------------------------------
@@ -77,7 +84,8 @@ def quad(*args: Any, **keywords: Any) -> Any:
     if message and not full:
         warnings.warn(message[0], IntegrationWarning, stacklevel=stacklevel())
     formula = sum_of_quadrature(lambda x: func(x, *more), a, b, info)
-    if not abs(float_value(formula) - value) <= max(error, NEAR * abs(value)):
+    rounding = max(NEAR, ROUNDINGS * float(xp.finfo(formula.dtype).eps))
+    if not abs(float_value(formula) - value) <= max(error, rounding * abs(value)):
         raise no_rule("scipy.integrate.quad", "a singular integrand (SciPy extrapolates)")
     found = (with_slope(xp.asarray(value), formula), error)
     return (*found, info, *message) if full else found

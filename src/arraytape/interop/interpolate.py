@@ -26,12 +26,12 @@ from .._util.array_types import Namespace, RawArray
 from .._util.errors import TapeWarning, short_repr, stacklevel, user_line
 from ._borders import compute_into
 from ._context import has_array
-from ._facades import asarray, no_rule
+from ._facades import ScipyFloat, asarray, no_rule
 from ._hooks import original_of
 from ._ops import library_op
 from ._plain import ArrayInput, NumpyData, Shape, plain_data
 from ._slopes import with_slope
-from ._statements import facade_of, hooks, keeps_arrays, original, replaces, stands_in
+from ._statements import facade_of, hooks, keeps_arrays, original, prepares, replaces, stands_in
 from ._wanted import is_wanted
 
 Function = Callable[..., Any]
@@ -454,3 +454,28 @@ def griddata(
     points: ArrayInput, values: ArrayInput, xi: ArrayInput, *args: Any, **options: Any
 ) -> Any:
     raise no_rule("scipy.interpolate.griddata")
+
+
+# --- radial basis functions ---------------------------------------------------------------------------
+RADIAL = "scipy.interpolate._rbfinterp"
+replaces(RADIAL, "float", ScipyFloat)  # epsilon
+
+
+@prepares(RADIAL, "RBFInterpolator.__init__")
+def points_as_arrays(arguments: dict[str, Any]) -> None:
+    """Convert points and values to Arrays, because SciPy computes in their namespace."""
+    for name in ("y", "d"):
+        arguments[name] = asarray(arguments[name])
+
+
+@hooks(RADIAL, "RBFInterpolator.__call__")
+def evaluate_radial(self: Any, x: ArrayInput) -> Any:
+    """Evaluate an interpolant at Arrays, also if it was made from NumPy data."""
+    if self._xp is not arraytape:
+        if self.neighbors is not None:
+            raise no_rule("scipy.interpolate.RBFInterpolator", "neighbors=")
+        self = copy.copy(self)
+        for name in ("y", "d", "smoothing", "_shift", "_scale", "_coeffs"):
+            setattr(self, name, asarray(getattr(self, name)))
+        self._xp = arraytape
+    return original(RADIAL, "RBFInterpolator.__call__")(self, asarray(x))

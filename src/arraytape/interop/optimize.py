@@ -21,11 +21,17 @@ import arraytape as xp
 
 from .. import implicit
 from .._array.array import Array
+from .._array.views import current
+from .._custom.private_handles import display_name
+from .._record.stack import only_recorders
+from .._storage.batched.batched_data import lengths_of
 from .._tape.tape import GradientTape
+from .._util import nest
 from .._util.blocks import Quiet
+from .._util.errors import user_line
 from ._context import has_array
-from ._facades import asarray
-from ._plain import plain_data
+from ._facades import asarray, no_rule
+from ._plain import ArrayInput, plain_data
 from ._slopes import with_slope
 from ._statements import hooks, original
 from ._wanted import is_library_function, is_wanted, used_by, uses_arrays
@@ -38,9 +44,11 @@ SOLVERS = {
     "root": ("scipy.optimize._root", "fun", ("args",)),
     "minimize": ("scipy.optimize._minimize", "fun", ("args",)),
     "least_squares": ("scipy.optimize._lsq.least_squares", "fun", ("args", "kwargs")),
-    "brentq": ("scipy.optimize._zeros_py", "f", ("args",)),
     "curve_fit": ("scipy.optimize._minpack_py", "f", ("xdata", "ydata", "sigma")),
 }
+
+# The parameters on which a solution does not depend.
+STARTS = ("x0", "p0", "rtol", "atol", "first_step", "max_step")
 
 
 def state_solver(module: str, name: str, f: str, by: tuple[str, ...], ours: str) -> None:
@@ -59,12 +67,26 @@ def state_solver(module: str, name: str, f: str, by: tuple[str, ...], ours: str)
         theirs = original(module, name)
         given = inspect.signature(theirs).bind(*args, **keywords).arguments
         values = [given.get(key) for key in by] + used_by(given[f])
-        if is_library_function(given[f]) or not is_wanted(values):
+        if is_library_function(given[f]):
+            return theirs(*args, **keywords)
+        refuse_followed_options(f"scipy.optimize.{name}", given, {f, *by})
+        if not is_wanted(values):
             return theirs(*args, **keywords)
         others = {key: x for name in kwargs_name(theirs) for key, x in given.pop(name, {}).items()}
         if given.get("args", ()) is None:
             given["args"] = ()
         return attrgetter(ours)(implicit)(given.pop(f), **given, **others)
+
+
+def refuse_followed_options(name: str, given: dict[str, Any], known: set[str]) -> None:
+    """Raise TypeError if a tape follows an option of a solver that has no derivative, such as bounds.
+
+    given : the arguments.  known : names of those that have a derivative, or are functions.
+    """
+    for key in given.keys() - {*known, *STARTS}:
+        value = given[key]
+        if not callable(value) and is_wanted([value, getattr(value, "__dict__", None)]):
+            raise no_rule(name, f"an Array as {key}")
 
 
 def kwargs_name(function: Function) -> list[str]:
@@ -76,6 +98,7 @@ def kwargs_name(function: Function) -> list[str]:
 # --- elementwise roots and minima -------------------------------------------------------------------
 ELEMENTWISE = "scipy.optimize._chandrupatla"
 BRACKETS = "scipy.optimize._bracket"
+ZEROS = "scipy.optimize._zeros_py"
 
 
 class Call:
@@ -127,19 +150,27 @@ def element_slope(function: Function, x: Array) -> Array:
     return found
 
 
-def newton(function: Function, x: Array, anchor: Function) -> Array:
-    """Return x, a root of ``function`` that SciPy found, after two recorded Newton steps.
+def newton_steps(function: Function, x: Array) -> Array:
+    """Return x, a root of ``function``, after two recorded Newton steps: derivatives up to order 3.
 
-    The steps do not change a root, but give it derivatives up to order 3.
+    The first step's slope is a constant, so that the first derivative is that of the implicit function
+    theorem at x.  Where roots nearly coincide, the derivative of a Newton step differs from it.
+    """
+    with Quiet():
+        found = x * 1.0
+        found = found - function(found) / xp.stop_gradient(element_slope(function, x))
+        end: Array = found - function(found) / element_slope(function, found)
+        return end
+
+
+def newton(function: Function, x: Array, anchor: Function) -> Array:
+    """Return x, roots of ``function`` that SciPy found, after recorded Newton steps.
 
     Where the derivative of ``function`` is 0, the root has none, so the result is NaN.  The NaN is
     multiplied by ``anchor(x)``, a function of the same Arrays, so that their gradients are NaN, too.
     """
-    found = x
+    found = newton_steps(function, x)
     with Quiet():
-        for _ in range(2):
-            found = found * 1.0
-            found = found - function(found) / element_slope(function, found)
         flat = element_slope(function, x) == 0.0
         return xp.where(flat, np.nan * anchor(x), found) if bool(xp.any(flat)) else found
 
@@ -199,7 +230,133 @@ state_bracket("_bracket_root", "xl0", "xr0", "xmin", "xmax")
 state_bracket("_bracket_minimum", "xm0", "xl0", "xr0", "xmin", "xmax")
 
 
+# --- roots and minima of one variable, and fixed points -----------------------------------------------
+# For each solver of one variable: its module, and the parameter that is a function.
+SCALAR_SOLVERS = {
+    **dict.fromkeys(("bisect", "brenth", "brentq", "ridder", "toms748"), (ZEROS, "f")),
+    "newton": (ZEROS, "func"),
+    "root_scalar": ("scipy.optimize._root_scalar", "f"),
+    "minimize_scalar": ("scipy.optimize._minimize", "fun"),
+}
+
+
+def function_on_values(function: Function) -> Function:
+    """Return a user's function of Arrays as a function of numbers and NumPy data for SciPy's solvers."""
+
+    def to_numbers(y: Any) -> Any:
+        if isinstance(y, tuple):  # the value, and derivatives for Newton's method
+            return tuple(map(to_numbers, y))
+        if isinstance(y, Array) and lengths_of((current(y)[1],)):
+            raise ValueError(
+                "pass Arrays over which vmap maps in args: the function of a solver uses one from "
+                f"outside [at {user_line()}]"
+            )
+        data = plain_data(y)
+        return data.item() if isinstance(data, np.ndarray) and data.size == 1 else data
+
+    def evaluate(x: Any, *theta: Any) -> Any:
+        leaves = [asarray(v) if isinstance(v, np.ndarray) else v for v in nest.leaves(theta)]
+        return to_numbers(function(asarray(x), *nest.pack_nesting(theta, leaves)))
+
+    return evaluate
+
+
+def plain_options(given: dict[str, Any]) -> dict[str, Any]:
+    """Return options of a solver, with NumPy data in place of Arrays in its starts, and in functions."""
+    options = {}
+    for key, value in given.items():
+        if callable(value):
+            options[key] = function_on_values(value)
+        else:
+            leaves = [plain_data(x) for x in nest.leaves(value)]
+            options[key] = nest.pack_nesting(value, leaves)
+    return options
+
+
+def state_scalar_solver(module: str, name: str, f: str) -> None:
+    """Give the solution of SciPy's solver ``name``, a root or minimum of one variable, derivatives.
+
+    SciPy's own code computes the solution from values.  ``implicit`` checks the solution, and recorded
+    Newton steps give the derivatives with respect to all Arrays that the user's function uses.
+    f : name of SciPy's parameter that is a function.
+    """
+    minimizes = name == "minimize_scalar"
+
+    @hooks(module, name, always=True)
+    def solve_scalar(*args: Any, **keywords: Any) -> Any:
+        theirs = original(module, name)
+        given = inspect.signature(theirs).bind(*args, **keywords).arguments
+        function, more = given.pop(f), given.pop("args", ())
+        more = more if isinstance(more, tuple) else (more,)
+        if is_library_function(function) or not is_wanted([more, *used_by(function)]):
+            return theirs(*args, **keywords)
+        options, found = plain_options(given), []
+        pairs = given.get("fprime") is True or given.get("fprime2") is True
+
+        def solve(_: Any, *theta: Any) -> Any:
+            found.append(theirs(function_on_values(function), args=theta, **options))
+            return solution_in(found[-1])
+
+        def value(x: Array, *theta: Any) -> Any:
+            y = function(x, *theta)
+            return y[0] if pairs else y
+
+        value.__name__ = display_name(function)
+
+        def value_here(x: Array) -> Any:
+            return value(x, *more)
+
+        start = asarray(0.0 if given.get("x0") is None else options["x0"])
+        with only_recorders():
+            problem = implicit.minimum if minimizes else implicit.root
+            x = problem(value, start.astype(np.result_type(start.dtype, 0.0)), *more, solver=solve)
+        equation = (lambda x: element_slope(value_here, x)) if minimizes else value_here
+        x = with_slope(x, newton_steps(equation, x))
+        return with_solution(found[-1], x, value_here)
+
+
+def solution_in(found: Any) -> Any:
+    """Return the root or minimum in a result of SciPy, a number or an array."""
+    found = found[0] if isinstance(found, tuple) else found
+    return found if isinstance(found, float | np.generic | np.ndarray) else found.get(
+        "root", found.get("x")
+    )  # fmt: skip
+
+
+def with_solution(found: Any, x: Array, value: Function) -> Any:
+    """Return SciPy's result ``found`` with the Array x as its root or minimum.
+
+    value : the user's function, which gives the value ``fun`` at a minimum.
+    """
+    if isinstance(found, tuple):
+        rest = [with_solution(r, x, value) if hasattr(r, "root") else r for r in found[1:]]
+        return type(found)(x, *rest) if hasattr(found, "_fields") else (x, *rest)
+    if isinstance(found, float | np.generic | np.ndarray):
+        return x
+    found["root" if "root" in found else "x"] = x
+    if "fun" in found:
+        found["fun"] = with_slope(asarray(found["fun"]), value(x))
+    return found
+
+
+@hooks("scipy.optimize._minpack_py", "fixed_point", always=True)
+def fixed_point(
+    func: Function, x0: ArrayInput, args: Any = (), *options: Any, **keywords: Any
+) -> Any:
+    theirs = original("scipy.optimize._minpack_py", "fixed_point")
+    more = args if isinstance(args, tuple) else (args,)
+    if is_library_function(func) or not is_wanted([more, *used_by(func)]):
+        return theirs(func, x0, args, *options, **keywords)
+
+    def solve(x0: Any, *theta: Any) -> Any:
+        return theirs(function_on_values(func), x0, theta, *options, **keywords)
+
+    return implicit.fixed_point(func, asarray(x0), *more, solver=solve)
+
+
 # --- the table ----------------------------------------------------------------------------------------
+for _name, (_module, _f) in SCALAR_SOLVERS.items():
+    state_scalar_solver(_module, _name, _f)
 for _name, (_module, _f, _by) in SOLVERS.items():
     state_solver(_module, _name, _f, _by, f"scipy.{_name}")
 state_solver(

@@ -27,7 +27,7 @@ from .._util.errors import short_repr
 from ..ops.fft import crop_or_pad
 from ._borders import extend_lines, fold_lines, window, with_length
 from ._context import has_array
-from ._facades import SoftFloat, SoftFloatType, asarray, at_least_1d, no_rule
+from ._facades import ScipyFloat, asarray, at_least_1d, no_rule
 from ._hooks import original_of
 from ._ops import library_op
 from ._plain import ArrayInput, Cotangents, NumpyData, Shape, plain_data
@@ -48,18 +48,7 @@ for module in (
 DESIGN = "scipy.signal._filter_design"
 
 
-class DesignFloatType(SoftFloatType):
-    library = "scipy"
-
-
-class DesignFloat(SoftFloat, metaclass=DesignFloatType):
-    """A replacement for ``float`` in SciPy's filter design, so that ``float(x)`` keeps the gradient.
-
-    A call with an Array returns an Array.
-    """
-
-
-replaces(DESIGN, "float", DesignFloat)
+replaces(DESIGN, "float", ScipyFloat)
 replaces(DESIGN, "np_compat", facade_of("scipy"))
 ANALYTIC = ("acosh", "asinh", "cos", "cosh", "exp", "expm1", "hypot", "log10", "sin", "sqrt", "tan")
 stands_in(

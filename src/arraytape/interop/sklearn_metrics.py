@@ -47,6 +47,17 @@ for metric in _regression.__ALL__:
         prepares("sklearn.metrics._regression", metric)(with_arrays)
 
 
+@prepares(
+    "sklearn.metrics._classification",
+    "log_loss", "brier_score_loss", "d2_log_loss_score", "d2_brier_score", "hinge_loss",
+)  # fmt: skip
+def scores_as_array(arguments: dict[str, Any]) -> None:
+    """Convert the probabilities in the arguments of a loss to an Array, for weights that are Arrays."""
+    for name in ("y_pred", "y_proba", "pred_decision"):
+        if isinstance(arguments.get(name), np.ndarray) and arguments[name].dtype.kind == "f":
+            arguments[name] = arraytape.asarray(arguments[name])
+
+
 # --- step functions -------------------------------------------------------------------------------
 ORDER = "it changes in steps, with the order of scores. Compute a smooth loss, such as log_loss"
 LABELS = (

@@ -308,7 +308,8 @@ class Loss:
     ) -> xp.Array:
         """Return the loss of a batch as one number, or as ``reduction`` says.
 
-        ``sample_weight`` multiplies the values of the examples.
+        ``sample_weight`` multiplies the values of the examples.  The mean of an empty batch is NaN, with
+        NumPy's warning; Keras returns an empty array.
 
         Raises
         ------

@@ -26,8 +26,8 @@ Function = Callable[..., Any]
 
 FAR = 0.1  # a fit that is farther from the exact solution, relative to its size, is refused
 OF_A_FIT = (
-    "It is what a fit minimises, or solves: lower its tol, raise max_iter, or change what leaves its "
-    "solution open, such as a penalty of 0, features that depend on each other, a parameter too many"
+    "lower the fit's tol, raise its max_iter, or change what leaves its solution open, such as a "
+    "penalty of 0, features that depend on each other, or a parameter too many"
 )
 
 
@@ -105,7 +105,9 @@ def solve_packed(
     try:
         found = solve(function, near, *theta, solver=lambda x0, *_: x0, polish=True)
     except implicit.NotASolution as error:
-        raise implicit.NotASolution(f"{error}. {OF_A_FIT}") from error
+        # The advice and the name in the error are about a solver that the user calls.
+        fact = str(error).partition(" [at ")[0].partition(": ")[2]
+        raise implicit.NotASolution(f"{OF_A_FIT}: {fact} [at {user_line()}]") from error
     data = plain_data(found)
     distance = np.max(np.abs(data - near)) / np.max(np.abs(data), initial=max(least, 1e-300))
     if not distance <= FAR:

@@ -4,16 +4,19 @@ In the modules that are listed here, ``np`` becomes a facade of NumPy whose func
 hooks replace the few functions of these modules that would refuse Arrays.
 """
 
+import inspect
 import numbers
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.preprocessing import LabelBinarizer
 
 import arraytape
 
 from ..._array.array import Array
 from .._context import has_array, held_by
+from .._hooks import twin_function
 from .._plain import plain_data
 from .._statements import hooks, keeps_arrays, original, prepares, replaces
 from ._fits import estimator_parameters, warn_of_labels
@@ -132,7 +135,43 @@ def counts_as_arrays(arguments: dict[str, Any]) -> None:
         setattr(model, name, float_array(getattr(model, name)))
 
 
-@prepares("sklearn.metrics.pairwise", "rbf_kernel", "polynomial_kernel", "sigmoid_kernel")
+class ArrayBinarizer(LabelBinarizer):  # type: ignore[misc]
+    """A LabelBinarizer of scikit-learn that returns an Array, which can be multiplied with weights."""
+
+    def fit_transform(self, y: Any) -> Any:
+        return arraytape.asarray(super().fit_transform(y))
+
+
+def multiplies_weights(name: str) -> None:
+    """Let the method ``name`` of discrete naive Bayes classifiers take an Array as ``sample_weight``.
+
+    scikit-learn multiplies binarized labels, a NumPy array, with the weights in place.
+    """
+
+    @hooks("sklearn.naive_bayes", name)
+    def fit_with_weights(*args: Any, **keywords: Any) -> Any:
+        program: Any = original("sklearn.naive_bayes", name)
+        given = inspect.signature(program).bind(*args, **keywords).arguments
+        if isinstance(given.get("sample_weight"), Array):
+            given["X"] = float_array(given["X"])  # whose namespace the weights get
+            binarize = program.__globals__["label_binarize"]
+            program = twin_function(
+                program,
+                LabelBinarizer=ArrayBinarizer,
+                label_binarize=lambda *args, **options: arraytape.asarray(
+                    binarize(*args, **options)
+                ),
+            )
+        return program(**given)
+
+
+multiplies_weights("_BaseDiscreteNB.fit.__wrapped__")
+multiplies_weights("_BaseDiscreteNB.partial_fit.__wrapped__")
+
+
+@prepares(
+    "sklearn.metrics.pairwise", "rbf_kernel", "polynomial_kernel", "sigmoid_kernel", "chi2_kernel"
+)
 def data_of_kernel(arguments: dict[str, Any]) -> None:
     """Convert the samples to Arrays if a parameter such as gamma is one.
 

@@ -13,7 +13,7 @@ import scipy.linalg
 import arraytape
 
 from ..._util.array_types import Namespace, RawArray
-from ..._util.errors import short_repr
+from ..._util.errors import short_repr, user_line
 from ...ops import _factorisations as rules
 from ...ops import _spectral as spectral
 from ...ops._factorisations import NAN, NONE_UNREAD, adjoint, largest_abs
@@ -275,7 +275,13 @@ def polar_right(
 ) -> Any:
     from ._equations import sylvester_op
 
-    over = adjoint(xp.linalg.solve(p, adjoint(gu, xp)), xp)  # gu p^-1
+    try:
+        over = adjoint(xp.linalg.solve(p, adjoint(gu, xp)), xp)  # gu p^-1
+    except np.linalg.LinAlgError as error:
+        raise np.linalg.LinAlgError(
+            "use svd, or a matrix of full rank: the factors of scipy.linalg.polar have no derivative at "
+            f"a singular matrix [at {user_line()}]"
+        ) from error
     inner = rules.symmetric(gp - adjoint(u, xp) @ over, xp)
     return over + 2.0 * (a @ rules.symmetric(sylvester_op(p, p, inner), xp))
 
