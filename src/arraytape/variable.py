@@ -662,6 +662,8 @@ class Variable(Array):
             advice = ""
             if alike and given.size == 1:
                 advice = "; to give each element this value, write v[...] = value"
+            elif given.device != self.device:
+                advice = f"; move it with to_device({self.device!r})"
             elif given.shape == self.shape and holds_kind(self.dtype, given.dtype):
                 advice = "; cast it with astype"
             raise ValueError(f"assign: {describe(given)} does not fit into {self._said()}{advice}")

@@ -197,3 +197,13 @@ def test_writing_and_in_place_operators_do_not_mix_devices(fake_cupy):
         x += y
     with pytest.raises(TypeError, match="different devices"):
         x[...] = xp.asarray([1.0, 2.0])
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda:0"])
+def test_assigning_an_array_of_another_device_names_to_device(fake_cupy, device):
+    fake_cupy(2)
+    v = xp.Variable(xp.ones(2, device="cuda:1"))
+    with pytest.raises(ValueError, match=r"; move it with to_device\('cuda:1'\)"):
+        v.assign(xp.zeros(2, device=device))
+    v.assign(xp.zeros(2, device=device).to_device("cuda:1"))
+    near(v, [0.0, 0.0])

@@ -210,3 +210,89 @@ def test_a_singular_matrix_raises_where_cupy_is_asked_to(real, name):
     arguments = (x, x) if name == "solve" else (x,)
     with cupyx.errstate(linalg="raise"), pytest.raises(np.linalg.LinAlgError):
         getattr(xp.linalg, name)(*arguments)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_gpus_floor_division_and_remainder_fit_together(real, dtype):
+    numerators = [1.0, -1.0, 3.0, 0.7, -0.9, 5.5, -6.0, 2.1, 0.0, -0.0, 1e16, np.inf, np.nan]
+    x, y = np.meshgrid(numerators, [0.1, 0.3, -0.1, 0.001, 3.0, -np.inf, 0.0])
+    x, y = x.astype(dtype), y.astype(dtype)
+    found = []
+    for device in ("cpu", "cuda:0"):
+        a, b = (xp.asarray(data, device=device) for data in (x, y))
+        with np.errstate(all="ignore"):
+            with GradientTape() as tape:
+                tape.watch(b)
+                rest = a % b
+            slope = tape.gradient(rest, b, nan="keep")
+            wide = xp.astype(b, xp.float64)
+            found.append(
+                [a // b, a // 0.1, 1.0 // b, a // wide, xp.floor_divide(a, 2), rest, slope]
+            )
+    for expected, result in zip(*found, strict=True):
+        assert result.dtype == expected.dtype
+        np.testing.assert_array_equal(np.asarray(result), np.asarray(expected))
+        signs = [np.signbit(np.asarray(part)) for part in (result, expected)]
+        np.testing.assert_array_equal(*[part[np.asarray(expected) == 0] for part in signs])
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_a_gpus_expm1_of_small_complex_numbers_keeps_their_digits(real, dtype):
+    parts = np.asarray([1e-10, -1e-5, 0.0, -0.0, 1e-3, 0.9, -2.0, 3.0, np.inf, -np.inf, np.nan])
+    x = np.empty((len(parts), len(parts)), dtype)
+    x.real, x.imag = parts[:, None], parts
+    with np.errstate(all="ignore"):
+        expected = np.asarray(xp.expm1(xp.asarray(x)))
+    found = np.asarray(xp.expm1(xp.asarray(x, device="cuda:0")))
+    assert found.dtype == dtype
+    for part in ("real", "imag"):
+        one, other = getattr(found, part), getattr(expected, part)
+        np.testing.assert_allclose(one, other, rtol=16 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("name", ["rfft", "ihfft", "rfftn"])
+def test_a_gpus_transforms_of_real_data_refuse_complex_data(real, name):
+    x = xp.asarray([1.0 + 2.0j, 3.0, 0.5j], device="cuda:0")
+    with pytest.raises(TypeError, match=r"use fft for complex data: .* \[at .*on_a_gpu"):
+        getattr(xp.fft, name)(x)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64])
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3, 3), (2, 0, 0)])
+def test_a_gpus_eigenvalues_of_no_matrices_are_complex(real, shape, dtype):
+    if not hasattr(real.linalg, "eigvals"):
+        pytest.skip(f"CuPy {real.__version__} has no linalg.eigvals")
+    x = np.zeros(shape, dtype)
+    for f in (
+        xp.linalg.eigvals,
+        lambda x: next(iter(xp.linalg.eig(x))),
+        lambda x: [*xp.linalg.eig(x)][1],
+    ):
+        found, expected = f(xp.asarray(x, device="cuda:0")), f(xp.asarray(x))
+        assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+
+
+@pytest.mark.parametrize("count", [65, 1000])
+def test_masks_and_cumulative_sums_longer_than_a_gpus_block(real, count):
+    data = np.arange(count) % 3.0
+    x, host = xp.asarray(data, device="cuda:0"), xp.asarray(data)
+    near(xp.cumulative_sum(x), np.cumsum(data))
+    near(xp.nonzero(x)[0], np.flatnonzero(data))
+    near(
+        xp.grad(lambda x: xp.sum(x[x > 1.5] ** 2))(x),
+        xp.grad(lambda x: xp.sum(x[x > 1.5] ** 2))(host),
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+def test_a_gpus_determinant_of_a_matrix_with_nan_is_nan(real, dtype):
+    data = np.stack(
+        [[[1.0, 2.0], [2.0, np.nan]], [[1.0, 2.0], [2.0, 4.0]], [[1.0, 2.0], [2.0, 3.0]]]
+    )
+    x = xp.asarray(data.astype(dtype), device="cuda:0")
+    for matrices in (x, x[:1], x[0, ...]):
+        expected = (
+            np.asarray([np.nan, 0.0, -1.0])[: len(matrices)] if matrices.ndim == 3 else np.nan
+        )
+        near(xp.linalg.det(matrices), expected, 1e-6)
+        near(xp.isnan(xp.linalg.slogdet(matrices).logabsdet), np.isnan(expected))

@@ -76,6 +76,8 @@ class CuPyNamespace(Standard):
         self.cupy, self.kernels = cupy, CuPyKernels(cupy)
         self.linalg = CuPyLinalg(base.linalg, cupy, self.kernels)
         self.captured_products = CapturedProducts(cupy)
+        self.fft = CuPyFFT(base.fft)
+        self.floor_quotient = Fused(cupy, self.plain_floor_quotient)
 
     def of_special(self) -> CuPySpecial:
         return CuPySpecial(self)
@@ -184,6 +186,35 @@ class CuPyNamespace(Standard):
         rest = self.cupy.where(turned, rest + x2, rest)
         return self.cupy.where(rest == 0, self.cupy.copysign(rest, x2), rest)
 
+    def floor_divide(self, x1: RawArray, x2: RawArray, /) -> Any:
+        if not (is_real_operand(x1) or is_real_operand(x2)):
+            return self.cupy.floor_divide(x1, x2)
+        return self.floor_quotient(x1, x2)
+
+    def plain_floor_quotient(self, x1: Any, x2: Any) -> Any:
+        """Return the standard's floor division of floats, with NumPy's formula.
+
+        CuPy's floor(x1 / x2) is 10 for 1.0 and 0.1, where the remainder is 0.1: the quotient is 9.
+        """
+        ratio, rest = x1 / x2, self.cupy.fmod(x1, x2)
+        found = (x1 - rest) / x2
+        found = self.cupy.where((rest != 0) & ((rest < 0) != (x2 < 0)), found - 1, found)
+        floored = self.cupy.floor(found)
+        found = self.cupy.where(found - floored > 0.5, floored + 1, floored)
+        found = self.cupy.copysign(found, ratio)
+        outside = (x2 == 0) | ((abs(x1) == math.inf) != (abs(x2) == math.inf))
+        return self.cupy.where(outside, ratio, found)
+
+    def expm1(self, x: Any, /) -> Any:
+        if x.dtype.kind != "c":
+            return self.cupy.expm1(x)
+        # CuPy's exp(x) - 1 loses the digits of a small result, but has the standard's special values.
+        near, found = (self.cupy.abs(x.real) < 1) & self.cupy.isfinite(x.imag), self.cupy.exp(x) - 1
+        half = self.cupy.sin(x.imag / 2)
+        part = self.cupy.expm1(x.real) * self.cupy.cos(x.imag) - 2 * half * half
+        found.real[...] = self.cupy.where(near & (x != 0), part, found.real)
+        return found
+
     def infinities(self, x: Any) -> tuple[Any, Any]:
         """Return two masks for complex x: real or imaginary part infinite, and both parts infinite."""
         first, second = self.cupy.isinf(x.real), self.cupy.isinf(x.imag)
@@ -271,10 +302,10 @@ class CuPyLinalg:
 
     def eig(self, x: RawArray, /) -> Any:
         values, vectors = self.general("eig", x)
-        return EigResult(values, vectors)
+        return EigResult(self.as_complex(values), self.as_complex(vectors))
 
     def eigvals(self, x: RawArray, /) -> Any:
-        return self.general("eigvals", x)
+        return self.as_complex(self.general("eigvals", x))
 
     def general(self, name: str, x: RawArray) -> Any:
         """Return the result of CuPy's eig or eigvals; raise NotImplementedError in CuPy 13.
@@ -289,6 +320,28 @@ class CuPyLinalg:
             )
         return found(x)
 
+    def as_complex(self, x: RawArray) -> Any:
+        """Cast the real data that CuPy's eig and eigvals return for stacks without elements."""
+        return self.cupy.asarray(x, dtype=np.result_type(x.dtype, np.complex64))
+
+
+class CuPyFFT:
+    """The fft extension for CuPy's data: array-api-compat's, but ``rfft`` refuses complex data.
+
+    CuPy's rfft drops the imaginary part.
+    """
+
+    def __init__(self, base: ModuleType) -> None:
+        self.base = base
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.base, name)
+
+    def rfft(self, x: RawArray, /, **keywords: Any) -> Any:
+        if x.dtype.kind == "c":
+            raise TypeError(f"use fft for complex data: rfft takes real data, not {x.dtype}")
+        return self.base.rfft(x, **keywords)
+
 
 class Placed:
     """A wrapper of a raw namespace whose functions run on the device of their data, for several GPUs.
@@ -301,7 +354,7 @@ class Placed:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._within, name)
-        if isinstance(found, ModuleType | CuPyLinalg | Special):
+        if isinstance(found, ModuleType | CuPyLinalg | CuPyFFT | Special):
             found = Placed(found, self._storage)
         elif callable(found) and not isinstance(found, type):
             found = placed(found, self._storage)

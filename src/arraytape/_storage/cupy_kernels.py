@@ -222,7 +222,7 @@ class CuPyKernels:
                 {turn};
                 if (pivots[i * n + k] != k + 1) sign = -sign;
             }}
-            if (info > 0) {{
+            if (info > 0 && size == size) {{  // a NaN remains
                 sign = 0;
                 size = log(R(0));
             }}
