@@ -10,7 +10,6 @@ handle and the arguments that they were given, so that bits are those of product
 from __future__ import annotations
 
 import ctypes
-import functools
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -18,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from .._util.locks import reentrant_lock
+from .._util.remembered import remembered
 
 TYPES = {"i": ctypes.c_int, "l": ctypes.c_longlong, "p": ctypes.c_void_p}
 BATCHED = "p iiiii p pi pi p pi i"
@@ -52,24 +52,24 @@ class CapturedProducts:
         self.lock = reentrant_lock()
         self.depth = 0  # the number of blocks that have begun and not ended
 
-    @functools.cached_property
+    @remembered
     def module(self) -> Any:
         """Return CuPy's module of functions that call cuBLAS; CuPy looks up a function at each call."""
         return import_module("cupy_backends.cuda.libs.cublas")
 
-    @functools.cached_property
+    @remembered
     def originals(self) -> dict[str, Callable[..., None]]:
         """Return the functions of CuPy's module that have replacements, by name."""
         return {
             name: getattr(self.module, name) for name in FUNCTIONS if hasattr(self.module, name)
         }
 
-    @functools.cached_property
+    @remembered
     def replacements(self) -> dict[str, Callable[..., None]]:
         """Return the functions that take the place of CuPy's, by name."""
         return {name: self.replacement(name) for name in self.originals}
 
-    @functools.cached_property
+    @remembered
     def library(self) -> Any:
         """Return cuBLAS, which CuPy has loaded; raise NotImplementedError if it is not found."""
         version = self.cupy.cuda.runtime.runtimeGetVersion() // 1000
