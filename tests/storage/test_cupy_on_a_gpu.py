@@ -9,7 +9,7 @@ import arraytape as xp
 from arraytape import GradientTape
 from arraytape._numpy_api.cupy_ufuncs import op_of_kernel
 from arraytape._numpy_api.protocols import UFUNCS
-from arraytape._storage.cupy_kernels import Fused
+from arraytape._storage.cupy_kernels import MOST_COUNTED, MOST_TIES, Fused
 from helpers.gpu_programs import PROGRAMS, added_twice, both, near
 
 
@@ -210,3 +210,50 @@ def test_a_singular_matrix_raises_where_cupy_is_asked_to(real, name):
     arguments = (x, x) if name == "solve" else (x,)
     with cupyx.errstate(linalg="raise"), pytest.raises(np.linalg.LinAlgError):
         getattr(xp.linalg, name)(*arguments)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128", "int64"])
+@pytest.mark.parametrize("rates", [(1, 1), (2, 1), (1, 3)])
+@pytest.mark.parametrize("strides", [(1, 1), (2, 1), (3, 2)])
+@pytest.mark.parametrize("margins", [(0, 0), (2, 1)])
+def test_each_part_of_a_correlation_is_that_of_the_cpu(real, margins, strides, rates, dtype):
+    rng, lengths, sizes = np.random.default_rng(2), (6, 8), (3, 2)
+    counts = [
+        max((n + 2 * m - (k - 1) * r - 1) // s + 1, 0)
+        for n, m, k, r, s in zip(lengths, margins, sizes, rates, strides, strict=True)
+    ]
+    shapes = {
+        "data": (2, *lengths, 3), "kernel": (*sizes, 3, 2), "result": (2, *counts, 2),
+    }  # fmt: skip
+    arrays = {name: (rng.normal(size=shape) * 9).astype(dtype) for name, shape in shapes.items()}
+    for part, shape in shapes.items():
+        lengths_of_part = shape[:2] if part == "kernel" else shape[1:3]
+        found, expected = (
+            xp.window_correlation(
+                *[xp.asarray(x, device=device) for name, x in arrays.items() if name != part],
+                part=part, lengths=lengths_of_part, geometry=(strides, rates, margins),
+            )
+            for device in ("cuda:0", "cpu")
+        )  # fmt: skip
+        assert found.dtype == expected.dtype
+        near(found, np.asarray(expected), 1e-4 if dtype == "float32" else 1e-11)
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (2, MOST_TIES), (2, MOST_TIES + 1), (MOST_COUNTED + 1,)])
+@pytest.mark.parametrize("axis", [0, -1, None])
+@pytest.mark.parametrize("kind", ["ties", "NaN", "all equal"])
+def test_ties_of_extremes_share_the_gradient_as_on_the_cpu(real, shape, axis, kind):
+    values = np.random.default_rng(3).integers(0, 3, shape).astype(float)
+    if kind == "NaN":
+        values[..., :2] = np.nan
+    elif kind == "all equal":
+        values[...] = 1.0
+    for function in (xp.max, xp.min):
+        gradients = []
+        for device in ("cpu", "cuda:0"):
+            x = xp.asarray(values, device=device)
+            with GradientTape() as tape:
+                tape.watch(x)
+                y = xp.sum(3.0 * function(x, axis=axis))
+            gradients.append(np.asarray(tape.gradient(y, x, nan="keep")))
+        np.testing.assert_array_equal(gradients[1], gradients[0])

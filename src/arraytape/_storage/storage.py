@@ -92,12 +92,26 @@ class Storage:
         """Return True if x may be an argument of a fused function: elementwise code in one kernel."""
         return False
 
-    def fused(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return ``function``, compiled to one kernel if this storage can do so.
+    def fused(
+        self, function: Callable[..., Any], summed: tuple[int, ...] = ()
+    ) -> Callable[..., Any]:
+        """Return ``function``, compiled to one kernel; only storages with ``fusing`` can do so.
 
         function : elementwise array-API code without side effects, which gives the kernel its name.
+        summed : the axes over which the kernel sums the result, which are removed.
         """
-        return function
+        raise NotImplementedError
+
+    def counts_ties(self, x: RawArray, axes: tuple[int, ...]) -> bool:
+        """Return True if ``tie_counts`` is one kernel, and as fast as kernels for masks and for sums."""
+        return False
+
+    def tie_counts(self, x: RawArray, y: RawArray, axes: tuple[int, ...]) -> Any:
+        """Return for each element of x that equals y, the extreme along axes, how many elements do so.
+
+        The number is -1 for elements that differ from y.  NaN equals NaN.  y : broadcasts against x.
+        """
+        raise NotImplementedError
 
     def numpys_value(self, function: Callable[..., Any], args: Any, keywords: Any) -> Any:
         """Call NumPy's ``function`` on this storage's data; return None if NumPy cannot compute on it.
