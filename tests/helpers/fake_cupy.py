@@ -65,6 +65,9 @@ class Data:
             raise NotImplementedError("CuPy cannot copy non-contiguous array between devices.")
         return type(self)(self.memory.copy(order=order), here)
 
+    def astype(self, dtype):
+        return type(self)(self.memory.astype(dtype), self.cupy.here())
+
     def __array__(self, dtype=None, copy=None):
         raise TypeError("Implicit conversion to a NumPy array is not allowed.")
 

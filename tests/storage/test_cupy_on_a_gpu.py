@@ -202,6 +202,63 @@ def test_indices_out_of_range_are_found_in_a_block_of_check_indices(real, name):
     f(x * 1.0, xp.asarray([0, size], device="cuda:0"))  # outside the block CuPy wraps it around
 
 
+def as_function(f):
+    return lambda x, index: xp.function(f)(x, index)
+
+
+AROUND = {  # transformations of f(x, index)
+    "function": as_function,
+    "grad": lambda f: lambda x, i: xp.grad(lambda x: xp.sum(f(x, i)))(x),
+    "jacobian": lambda f: lambda x, i: xp.jacobian(lambda x: f(x, i))(x),
+    "vmap over x": lambda f: lambda x, i: xp.vmap(lambda x: f(x, i))(xp.stack([x, x])),
+    "vmap over indices": lambda f: lambda x, i: xp.vmap(lambda i: f(x, i))(xp.stack([i * 0, i])),
+    "vmap over both": lambda f: lambda x, i: xp.vmap(f)(xp.stack([x, x]), xp.stack([i * 0, i])),
+    "function of a gradient": lambda f: as_function(xp.grad(lambda x, i: xp.sum(f(x, i)))),
+}
+
+
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize("name", OUT_OF_RANGE)
+def test_indices_are_checked_within_transformations(real, name, around):
+    f, axis = OUT_OF_RANGE[name]
+    x = xp.asarray(np.arange(6.0).reshape(3, 2), device="cuda:0")
+    size = x.shape[axis]
+
+    def result(x, index):
+        y = x * 1.0
+        found = f(y, index)
+        return y if found is None else found  # of a write
+
+    call = AROUND[around](result)
+    with xp.diagnose.check_indices():
+        call(x * 1.0, xp.asarray([0, size - 1], device="cuda:0"))
+        with pytest.raises(IndexError, match=f"index {size} is out of bounds"):
+            call(x * 1.0, xp.asarray([0, size], device="cuda:0"))
+
+
+def test_a_replayed_function_checks_indices_in_a_block(real):
+    step = xp.function(lambda x, index: x[index])
+    x, wrong = (xp.asarray(values, device="cuda:0") for values in ([1.0, 2.0], [0, 2]))
+    for _ in range(4):
+        step(x, xp.asarray([0, 1], device="cuda:0"))
+    with xp.diagnose.check_indices(), pytest.raises(IndexError, match="index 2 is out of bounds"):
+        step(x, wrong)
+    assert step.counts["replayed"]
+    assert step.counts["eager"] == 1
+    step(x, wrong)  # replayed, and wrapped around
+
+
+def test_class_numbers_are_checked_in_a_block_of_check_indices(real):
+    x, labels = (xp.asarray(values, device="cuda:0") for values in ([[1.0, 2.0]], [2]))
+    table = xp.nn.Embedding(2, 3)
+    assert np.isnan(np.asarray(xp.nn.softmax_cross_entropy(labels, x))).all()
+    with xp.diagnose.check_indices():
+        with pytest.raises(ValueError, match="not all among the classes 0 to 1"):
+            xp.nn.softmax_cross_entropy(labels, x)
+        with pytest.raises(ValueError, match="not all in the table's rows 0 to 1"):
+            table(labels)
+
+
 @pytest.mark.parametrize("name", ["inv", "cholesky", "solve"])
 def test_a_singular_matrix_raises_where_cupy_is_asked_to(real, name):
     import cupyx

@@ -191,14 +191,13 @@ class CuPyNamespace(Standard):
 
     def log_sum_exp(self, x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
         # The steps of ``standard.log_sum_exp`` in four kernels.
-        axes, top = normalize_axis_tuple(axis, x.ndim), self.cupy.max(x, axis=axis, keepdims=True)
-        shape = top.shape if keepdims else self.cupy.squeeze(top, axes).shape
+        axes, top = normalize_axis_tuple(axis, x.ndim), self.max(x, axis=axis, keepdims=True)
         if not axes:
             return self.fresh(x)
         ties = self.kernels.fused(tied_terms, axes)(x, top)
         rest = self.kernels.fused(self.other_terms, axes)(x, top)
-        top = self.cupy.reshape(top, ties.shape)
-        return self.cupy.reshape(self.kernels.fused(self.log_of_terms)(top, ties, rest), shape)
+        found = self.kernels.fused(self.log_of_terms)(self.reshape(top, ties.shape), ties, rest)
+        return self.reshape(found, top.shape) if keepdims else found
 
     def window_correlation(
         self, x1: Any, x2: Any, /, part: str, lengths: Sizes, geometry: Geometry
@@ -561,9 +560,12 @@ class CuPyStorage(Storage):
     def key(self, key: Index, data: Any) -> Any:
         key = super().key(key, data)
         if CHECKED_INDICES.get():
-            with data.device:
-                check_key(self.cupy, key, data.shape)
+            self.check_indices(key, data.shape)
         return key
+
+    def check_indices(self, key: Index, shape: tuple[int, ...]) -> None:
+        with self.at(key):
+            check_key(self.cupy, key, shape)
 
     def is_index(self, key: Any) -> bool:
         """Return True if a key is one CuPy array of integers, so that it selects rows."""

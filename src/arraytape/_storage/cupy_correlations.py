@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .correlations import Geometry, Sizes
+Sizes = tuple[int, ...]
 
 # The most elements of copied windows.  For more, the copies could fill the memory.
 MOST_COPIED = 1 << 26
@@ -45,7 +45,7 @@ def windows_source(axes: int) -> tuple[str, str]:
 
 
 def correlate_windows(
-    x1: Any, x2: Any, part: str, lengths: Sizes, geometry: Geometry, xp: Any
+    x1: Any, x2: Any, part: str, lengths: Sizes, geometry: tuple[Sizes, Sizes, Sizes], xp: Any
 ) -> Any:
     """Compute what ``correlations.window_correlation`` does; None if the windows are too large to copy.
 

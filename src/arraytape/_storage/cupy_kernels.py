@@ -18,8 +18,7 @@ import numpy as np
 
 from .._util.decision_log import log_decision
 from .._util.errors import user_line
-from .correlations import Sizes
-from .cupy_correlations import windows_source
+from .cupy_correlations import Sizes, windows_source
 
 TYPES = "ABCDEFGHIJKLMNOP"  # CuPy's placeholders for dtypes are single capitals
 NUMBERS = int, float, complex, np.generic
@@ -340,15 +339,16 @@ class CuPyKernels:
 
     def take_along(self, x: Any, indices: Any, axis: int) -> Any:
         """Return ``take_along_axis(x, indices, axis=axis)``, for which CuPy launches four kernels."""
-        x, indices = self.cupy.moveaxis(x, axis, -1), self.cupy.moveaxis(indices, axis, -1)
+        at = axis % x.ndim
+        order = (*range(at), *range(at + 1, x.ndim), at)  # the axis last
+        x, indices = x.transpose(order), indices.transpose(order)
         rows = np.broadcast_shapes(x.shape[:-1], indices.shape[:-1])
         n, count = x.shape[-1], indices.shape[-1]
-        if count and not n and math.prod(rows):
-            raise IndexError("cannot take elements along an empty axis")
-        at = axis % x.ndim
         found = self.cupy.empty((*rows[:at], count, *rows[at:]), x.dtype)
+        if found.size and not n:
+            raise IndexError("cannot take elements along an empty axis")
         x, indices = (self.cupy.broadcast_to(a, (*rows, a.shape[-1])) for a in (x, indices))
-        self.along(x, indices, n, count, self.cupy.moveaxis(found, axis, -1))
+        self.along(x, indices, n, count, found.transpose(order))
         return found
 
     def make_windows(self, axes: int) -> Any:

@@ -387,7 +387,7 @@ def sinc_derivative(x: np.ndarray[Any, Any], /, order: int) -> Any:
 
 def log_sum_exp(x: RawArray, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     with Quiet():
-        return standard.log_sum_exp(x, axis, keepdims, sys.modules[__name__])
+        return scalar_if_0d(standard.log_sum_exp(x, axis, keepdims, sys.modules[__name__]))
 
 
 def mean(x: np.ndarray[Any, Any], /, *, axis: Axis = None, keepdims: bool = False) -> Any:

@@ -292,6 +292,12 @@ class Storage:
         """Return an indexing key for ``data``, in which NumPy arrays are moved to the device of data."""
         return self.xp.key(key, data)
 
+    def check_indices(self, key: Index, shape: tuple[int, ...]) -> None:
+        """Raise IndexError if index arrays on a device are out of range for data of this shape.
+
+        Storages whose library raises the error itself do nothing.
+        """
+
     # --- reading values, which may cost a transfer to the host ------------------------------------
     def unless_none(self, mask: RawArray) -> Any:
         """Return None if no element of the mask is True, else the mask, so that rules can skip work.

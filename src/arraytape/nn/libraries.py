@@ -21,7 +21,7 @@ from .._array.array import Array, wrap
 from .._array.exits import STOPPED
 from .._array.views import peek
 from .._record.stack import OPEN
-from .._storage.storage import storage_of
+from .._storage.storage import CHECKED_INDICES, storage_of
 from .._util.errors import describe, user_line
 from ..variable import Variable, detached
 
@@ -138,9 +138,11 @@ def flatten_axes(library: ModuleType, x: RawArray, kept: int) -> Any:
 def is_free_to_read(x: Any) -> bool:
     """Return True for an Array whose values can be read at no cost: NumPy's data without vmap axes.
 
-    While ``xp.function`` traces, a condition on these values becomes a guard of its program.
+    In a block of ``diagnose.check_indices`` data on a device is read, too.  While ``xp.function``
+    traces, a condition on these values becomes a guard of its program.
     """
     if not isinstance(x, Array):
         return False
     storage = storage_of(peek(x))
-    return storage.beneath(peek(x)).kind is np.ndarray and not storage.many
+    free = storage.beneath(peek(x)).kind is np.ndarray or CHECKED_INDICES.get()
+    return free and not storage.many

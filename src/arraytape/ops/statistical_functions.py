@@ -238,8 +238,6 @@ def _log_sum_exp_vjp(
     _log_sum_exp_vjp,
     samples=SAMPLES,
     continuous=True,
-    takes="real floating",
-    gives=("reduced", "x"),
     origin="inner",
     **REDUCED,
 )
