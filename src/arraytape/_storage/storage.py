@@ -355,6 +355,7 @@ class Storage:
 STORAGES: dict[type, Storage] = {}  # by type of data
 # Package or kind of device -> function that imports the library and returns its storage.
 ON_DEMAND: dict[str, Callable[[], Storage]] = {}
+DISCOVERED: set[str] = set()  # the names of the storages from ON_DEMAND that are in use
 DEFAULT: list[Any] = [HOST]  # DEFAULT[0] is used by creation functions without device=
 
 
@@ -376,7 +377,9 @@ def discover(kind: type | None = None, device: Hashable | None = None) -> None:
     if library is None:
         return
     try:
-        enter(library())
+        storage = library()
+        enter(storage)
+        DISCOVERED.add(storage.name)
     except ImportError as error:
         raise ValueError(
             f"no storage for device {short_repr(device)}: {error} [at {user_line()}]"
