@@ -21,7 +21,8 @@ NAMES = [name for name in CALLS if name.startswith(("xp.", "operator.", "np."))]
 ACCEPTED = {
     "allclose": "compares values", "array_equal": "compares values", "array_equiv": "compares values",
     "atleast_": "returns each argument apart", "broadcast_arrays": "returns each argument apart",
-    "meshgrid": "returns each argument apart", "np.ix_": "returns each argument apart", "functional.ravel": "moves each leaf back",
+    "meshgrid": "returns each argument apart", "np.ix_": "returns each argument apart",
+    "functional.ravel": "moves each leaf back",
     "common_type": "reads dtypes", "result_type": "reads dtypes", "can_cast": "reads dtypes",
     "shares_memory": "reads addresses", "may_share_memory": "reads addresses", "savez": "writes files",
     "xp.asarray": "moves its data to the device of the result",
