@@ -22,7 +22,7 @@ ACCEPTED = {
     "allclose": "compares values", "array_equal": "compares values", "array_equiv": "compares values",
     "atleast_": "returns each argument apart", "broadcast_arrays": "returns each argument apart",
     "meshgrid": "returns each argument apart", "np.ix_": "returns each argument apart",
-    "functional.ravel": "moves each leaf back",
+    "functional.ravel": "moves each leaf back", "np.copyto": "takes a mask, as x[mask] = v does",
     "common_type": "reads dtypes", "result_type": "reads dtypes", "can_cast": "reads dtypes",
     "shares_memory": "reads addresses", "may_share_memory": "reads addresses", "savez": "writes files",
     "xp.asarray": "moves its data to the device of the result",
