@@ -310,7 +310,8 @@ def promote(
 def check_one_device(name: str, device: Hashable, values: Any) -> None:
     """Raise TypeError if an array in nested arguments of a function is not on ``device``.
 
-    NumPy's arrays are on "cpu".  Those of shape () are numbers, which fit all devices.
+    NumPy's arrays are on "cpu".  Numbers, of shape (), and NumPy's masks, as in ``x[mask]``, fit all
+    devices.
     name : the function, for the message.
     """
     if isinstance(values, dict | list | tuple):
@@ -318,7 +319,8 @@ def check_one_device(name: str, device: Hashable, values: Any) -> None:
             check_one_device(name, device, value)
     elif isinstance(values, np.ndarray | Array) and values.ndim:
         home = values.device if isinstance(values, Array) else "cpu"
-        if home != device:
+        mask = isinstance(values, np.ndarray) and values.dtype.kind == "b"
+        if home != device and not mask:
             raise TypeError(
                 f"{name}: move all arguments to one device, by asarray(data, device={device!r}) or "
                 f"x.to_device({home!r}): {describe(values)} is on {home}, another argument is on "

@@ -130,10 +130,10 @@ RESULTS_WITHOUT_ARRAYS: dict[Any, Callable[..., Any]] = {
     np.size: lambda a, axis=None: np.size(np.broadcast_to(0, a.shape), axis),
 }
 # Functions whose arguments may be on several devices: they compare the values, return each argument
-# apart, read shapes and dtypes, or take a mask, as ``x[mask] = v`` does.
+# apart, or read shapes and dtypes.
 SEPARATE = frozenset((
     np.allclose, np.array_equal, np.array_equiv, np.atleast_1d, np.atleast_2d, np.atleast_3d,
-    np.broadcast_arrays, np.can_cast, np.common_type, np.copyto, np.ix_, np.may_share_memory, np.meshgrid,
+    np.broadcast_arrays, np.can_cast, np.common_type, np.ix_, np.may_share_memory, np.meshgrid,
     np.min_scalar_type, np.result_type, np.savez, np.savez_compressed, np.shares_memory,
 ))  # fmt: skip
 # Methods of ufuncs, and functions, whose result NumPy broadcasts to the shape of ``out``.  For all
