@@ -65,6 +65,9 @@ class Data:
             raise NotImplementedError("CuPy cannot copy non-contiguous array between devices.")
         return type(self)(self.memory.copy(order=order), here)
 
+    def astype(self, dtype):
+        return type(self)(self.memory.astype(dtype), self.cupy.here())
+
     def __array__(self, dtype=None, copy=None):
         raise TypeError("Implicit conversion to a NumPy array is not allowed.")
 
@@ -216,6 +219,37 @@ class Kernels:
             return factors[..., None] * np.prod(np.where(itself, 1.0, rows[..., None, :]), axis=-1)
 
         return self.call(products, rows, factors)
+
+    def fused(self, function, axes=()):
+        def call_summed(*operands):
+            found = function(*operands)
+            return found if not axes or found is None else self.cupy.sum(found, axis=axes)
+
+        return call_summed
+
+    def tie_counts(self, x, y, axes):
+        def count(x, y):
+            taken = (x == y) | (x != x)
+            return np.where(taken, taken.sum(axis=axes, keepdims=True), -1).astype(x.dtype)
+
+        return self.call(count, x, y)
+
+    def take_along(self, x, indices, axis):
+        return self.call(lambda x, indices: np.take_along_axis(x, indices, axis), x, indices)
+
+    def windows(self, data, batch, places, sizes, steps):
+        def copy(data):
+            axes = len(places)
+            grid = np.indices((*places, *sizes), sparse=True)
+            inside, index = np.ones((*places, *sizes), bool), []
+            for a, (scale, rate, offset, divisor) in enumerate(zip(*steps, strict=True)):
+                at = grid[a] * scale + grid[axes + a] * rate + offset
+                length = data.shape[a - axes - 1]
+                inside &= (at >= 0) & (at % divisor == 0) & (at // divisor < length)
+                index.append(np.clip(at // divisor, 0, length - 1))
+            return np.where(inside[..., None], data[(..., *index, slice(None))], 0)
+
+        return self.call(copy, data)
 
     def write_last(self, data, index, value):
         def write(data, index, value):

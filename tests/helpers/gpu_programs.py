@@ -39,8 +39,27 @@ PROGRAMS = {
     "norms": lambda x: xp.linalg.vector_norm(x, axis=1) + xp.linalg.matrix_norm(x, ord=1),
     "fft": lambda x: xp.abs(xp.fft.fft(x)) ** 2 + xp.fft.irfft(xp.fft.rfft(x), n=3),
     "complex": lambda x: xp.abs(xp.take(x * 1j + x, xp.asarray([0, 0], device=x.device), axis=1)),
+    "ties": lambda x: xp.max(xp.round(x), axis=0) * xp.min(xp.round(x) * x**3) + xp.max(x * 0, axis=1),
+    "broadcast": lambda x: (x - xp.mean(x, axis=1, keepdims=True)) * x[0, :] / (x[:, :1] - 5.0 * x[1]),
+    "logsumexp": lambda x: xp.special.logsumexp(x, axis=0) * xp.special.logsumexp(x),
+    "softmax": lambda x: xp.nn.softmax(x, axis=0) * xp.nn.log_softmax(x * x),
+    "along": lambda x: xp.take_along_axis(x, xp.asarray([[2, 0, -1, 0]], device=x.device), axis=1),
+    "windows": lambda x: convolved(x),
     "writes": lambda x: written(x),
 }  # fmt: skip
+
+
+def convolved(x):
+    """Return the sum of two correlations, with a stride, a dilation, and zeros beyond the data."""
+    kernel = xp.reshape(x[:2, :], (3, 2, 1, 1)) * xp.ones((3, 2, 1, 2), device=x.device)
+    plane = xp.window_correlation(
+        xp.reshape(x, (1, 3, 3, 1)), kernel, part="result", lengths=(2, 3),
+        geometry=((2, 1), (1, 2), (2, 1)),
+    )  # fmt: skip
+    line = xp.window_correlation(
+        x[..., None], x[:2, :1, None], part="result", lengths=(4,), geometry=((1,), (1,), (1,))
+    )
+    return xp.sum(plane, axis=(0, 3)) + xp.sum(line)
 
 
 def written(x):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import arraytape as xp
-from arraytape import GradientTape, Variable, optimizers
+from arraytape import GradientTape, Variable, nn, optimizers
+from arraytape.nn import losses
 
 cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
 rigcount = pytest.importorskip("rigcount", reason="nothing counts launches: this is no rig of CuPy")
@@ -17,6 +18,7 @@ def on_gpu(values):
 
 
 X, W = on_gpu(np.linspace(0.5, 2.0, 12).reshape(3, 4)), on_gpu(np.linspace(-1, 1, 8).reshape(4, 2))
+B, INDICES = on_gpu(np.linspace(0.1, 0.4, 4)), on_gpu(np.asarray([[0, 2], [1, 1], [3, 0]]))
 M, INDEX = on_gpu(np.eye(3) * 3 + 0.1), on_gpu([0, 2, 0])
 
 
@@ -36,23 +38,47 @@ def ten_layers(x):
     return xp.sum(x)
 
 
+IMAGES = on_gpu(np.ones((2, 8, 8, 4)))
+LABELS, SHARES = on_gpu([0, 2, 1]), on_gpu(np.full((3, 4), 0.25))
+
+
+def convolution(x, kernel):
+    size = kernel.shape[0] // 2
+    options = {"part": "result", "lengths": (8, 8), "geometry": ((1, 1), (1, 1), (size, size))}
+    return xp.sum(xp.window_correlation(x, kernel, **options) ** 2)
+
+
+def of_logits(loss):
+    return lambda x: loss(from_logits=True)(LABELS if "Sparse" in loss.__name__ else SHARES, x)
+
+
 PROGRAMS = {  # function, sources, most launches of the function and its gradient
     "square": (lambda x: xp.sum(x * x), [X], 4),
+    "power": (lambda x: xp.sum(x**2), [X], 4),
     "two sources": (lambda x, w: xp.sum(xp.tanh(x @ w)), [X, W], 4),
     "ten layers": (ten_layers, [X], 52),
-    "logsumexp": (logsumexp, [X], 16),
-    "special.logsumexp": (lambda x: xp.sum(xp.special.logsumexp(x, axis=1)), [X], 79),
-    "max": (lambda x: xp.sum(xp.max(x, axis=1)), [X], 7),
+    "bias": (lambda x, b: xp.sum(xp.tanh(x + b)), [X, B], 6),
+    "scale": (lambda x, b: xp.sum(xp.tanh(x * b)), [X, B], 7),
+    "logsumexp": (logsumexp, [X], 12),
+    "special.logsumexp": (lambda x: xp.sum(xp.special.logsumexp(x, axis=1)), [X], 13),
+    "softmax": (lambda x: xp.sum(nn.softmax(x) ** 2), [X], 13),
+    "log_softmax": (lambda x: xp.sum(nn.log_softmax(x) ** 2), [X], 13),
+    "SparseCategoricalCrossentropy": (of_logits(losses.SparseCategoricalCrossentropy), [X], 28),
+    "CategoricalCrossentropy": (of_logits(losses.CategoricalCrossentropy), [X], 23),
+    "BinaryCrossentropy": (of_logits(losses.BinaryCrossentropy), [X], 25),
+    "MeanSquaredError": (lambda x: losses.MeanSquaredError()(SHARES, x), [X], 9),
+    "max": (lambda x: xp.sum(xp.max(x, axis=1)), [X], 5),
     "write at indices": (write_indexed, [X], 10),
+    "take_along_axis": (lambda x: xp.sum(xp.take_along_axis(x, INDICES, axis=1)), [X], 8),
+    "convolution 3 x 3": (convolution, [IMAGES, on_gpu(np.ones((3, 3, 4, 1)))], 10),
+    "convolution 5 x 5, many filters": (convolution, [IMAGES, on_gpu(np.ones((5, 5, 4, 16)))], 10),
     "det": (xp.linalg.det, [M], 12),
     "slogdet": (lambda m: xp.linalg.slogdet(m).logabsdet, [M], 15),
 }
-MORE_ON_CUPY_13 = {
-    "logsumexp": 1,
-    "special.logsumexp": 17,
-    "max": 1,
-    "slogdet": 3,
-}  # its where copies the mask
+MORE_ON_CUPY_13 = {  # its where copies the mask
+    "slogdet": 3, "special.logsumexp": 1, "SparseCategoricalCrossentropy": 3,
+    "CategoricalCrossentropy": 2, "BinaryCrossentropy": 5,
+}  # fmt: skip
 
 
 def counts_of(function):

@@ -9,7 +9,7 @@ import arraytape as xp
 from arraytape import GradientTape
 from arraytape._numpy_api.cupy_ufuncs import op_of_kernel
 from arraytape._numpy_api.protocols import UFUNCS
-from arraytape._storage.cupy_kernels import Fused
+from arraytape._storage.cupy_kernels import MOST_COUNTED, MOST_TIES, Fused
 from helpers.gpu_programs import PROGRAMS, added_twice, both, near
 
 
@@ -202,6 +202,63 @@ def test_indices_out_of_range_are_found_in_a_block_of_check_indices(real, name):
     f(x * 1.0, xp.asarray([0, size], device="cuda:0"))  # outside the block CuPy wraps it around
 
 
+def as_function(f):
+    return lambda x, index: xp.function(f)(x, index)
+
+
+AROUND = {  # transformations of f(x, index)
+    "function": as_function,
+    "grad": lambda f: lambda x, i: xp.grad(lambda x: xp.sum(f(x, i)))(x),
+    "jacobian": lambda f: lambda x, i: xp.jacobian(lambda x: f(x, i))(x),
+    "vmap over x": lambda f: lambda x, i: xp.vmap(lambda x: f(x, i))(xp.stack([x, x])),
+    "vmap over indices": lambda f: lambda x, i: xp.vmap(lambda i: f(x, i))(xp.stack([i * 0, i])),
+    "vmap over both": lambda f: lambda x, i: xp.vmap(f)(xp.stack([x, x]), xp.stack([i * 0, i])),
+    "function of a gradient": lambda f: as_function(xp.grad(lambda x, i: xp.sum(f(x, i)))),
+}
+
+
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize("name", OUT_OF_RANGE)
+def test_indices_are_checked_within_transformations(real, name, around):
+    f, axis = OUT_OF_RANGE[name]
+    x = xp.asarray(np.arange(6.0).reshape(3, 2), device="cuda:0")
+    size = x.shape[axis]
+
+    def result(x, index):
+        y = x * 1.0
+        found = f(y, index)
+        return y if found is None else found  # of a write
+
+    call = AROUND[around](result)
+    with xp.diagnose.check_indices():
+        call(x * 1.0, xp.asarray([0, size - 1], device="cuda:0"))
+        with pytest.raises(IndexError, match=f"index {size} is out of bounds"):
+            call(x * 1.0, xp.asarray([0, size], device="cuda:0"))
+
+
+def test_a_replayed_function_checks_indices_in_a_block(real):
+    step = xp.function(lambda x, index: x[index])
+    x, wrong = (xp.asarray(values, device="cuda:0") for values in ([1.0, 2.0], [0, 2]))
+    for _ in range(4):
+        step(x, xp.asarray([0, 1], device="cuda:0"))
+    with xp.diagnose.check_indices(), pytest.raises(IndexError, match="index 2 is out of bounds"):
+        step(x, wrong)
+    assert step.counts["replayed"]
+    assert step.counts["eager"] == 1
+    step(x, wrong)  # replayed, and wrapped around
+
+
+def test_class_numbers_are_checked_in_a_block_of_check_indices(real):
+    x, labels = (xp.asarray(values, device="cuda:0") for values in ([[1.0, 2.0]], [2]))
+    table = xp.nn.Embedding(2, 3)
+    assert np.isnan(np.asarray(xp.nn.softmax_cross_entropy(labels, x))).all()
+    with xp.diagnose.check_indices():
+        with pytest.raises(ValueError, match="not all among the classes 0 to 1"):
+            xp.nn.softmax_cross_entropy(labels, x)
+        with pytest.raises(ValueError, match="not all in the table's rows 0 to 1"):
+            table(labels)
+
+
 @pytest.mark.parametrize("name", ["inv", "cholesky", "solve"])
 def test_a_singular_matrix_raises_where_cupy_is_asked_to(real, name):
     import cupyx
@@ -296,3 +353,50 @@ def test_a_gpus_determinant_of_a_matrix_with_nan_is_nan(real, dtype):
         )
         near(xp.linalg.det(matrices), expected, 1e-6)
         near(xp.isnan(xp.linalg.slogdet(matrices).logabsdet), np.isnan(expected))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128", "int64"])
+@pytest.mark.parametrize("rates", [(1, 1), (2, 1), (1, 3)])
+@pytest.mark.parametrize("strides", [(1, 1), (2, 1), (3, 2)])
+@pytest.mark.parametrize("margins", [(0, 0), (2, 1)])
+def test_each_part_of_a_correlation_is_that_of_the_cpu(real, margins, strides, rates, dtype):
+    rng, lengths, sizes = np.random.default_rng(2), (6, 8), (3, 2)
+    counts = [
+        max((n + 2 * m - (k - 1) * r - 1) // s + 1, 0)
+        for n, m, k, r, s in zip(lengths, margins, sizes, rates, strides, strict=True)
+    ]
+    shapes = {
+        "data": (2, *lengths, 3), "kernel": (*sizes, 3, 2), "result": (2, *counts, 2),
+    }  # fmt: skip
+    arrays = {name: (rng.normal(size=shape) * 9).astype(dtype) for name, shape in shapes.items()}
+    for part, shape in shapes.items():
+        lengths_of_part = shape[:2] if part == "kernel" else shape[1:3]
+        found, expected = (
+            xp.window_correlation(
+                *[xp.asarray(x, device=device) for name, x in arrays.items() if name != part],
+                part=part, lengths=lengths_of_part, geometry=(strides, rates, margins),
+            )
+            for device in ("cuda:0", "cpu")
+        )  # fmt: skip
+        assert found.dtype == expected.dtype
+        near(found, np.asarray(expected), 1e-4 if dtype == "float32" else 1e-11)
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (2, MOST_TIES), (2, MOST_TIES + 1), (MOST_COUNTED + 1,)])
+@pytest.mark.parametrize("axis", [0, -1, None])
+@pytest.mark.parametrize("kind", ["ties", "NaN", "all equal"])
+def test_ties_of_extremes_share_the_gradient_as_on_the_cpu(real, shape, axis, kind):
+    values = np.random.default_rng(3).integers(0, 3, shape).astype(float)
+    if kind == "NaN":
+        values[..., :2] = np.nan
+    elif kind == "all equal":
+        values[...] = 1.0
+    for function in (xp.max, xp.min):
+        gradients = []
+        for device in ("cpu", "cuda:0"):
+            x = xp.asarray(values, device=device)
+            with GradientTape() as tape:
+                tape.watch(x)
+                y = xp.sum(3.0 * function(x, axis=axis))
+            gradients.append(np.asarray(tape.gradient(y, x, nan="keep")))
+        np.testing.assert_array_equal(gradients[1], gradients[0])

@@ -9,7 +9,7 @@ the names of the op and of the operand's parameter, for messages.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -305,6 +305,27 @@ def promote(
         else (d if type(d) is kind or type(d) not in STORAGES else storage.adopted(d))
         for handle, d in zip(handles, data, strict=True)
     )
+
+
+def check_one_device(name: str, device: Hashable, values: Any) -> None:
+    """Raise TypeError if an array in nested arguments of a function is not on ``device``.
+
+    NumPy's arrays are on "cpu".  Numbers, of shape (), and NumPy's masks, as in ``x[mask]``, fit all
+    devices.
+    name : the function, for the message.
+    """
+    if isinstance(values, dict | list | tuple):
+        for value in values.values() if isinstance(values, dict) else values:
+            check_one_device(name, device, value)
+    elif isinstance(values, np.ndarray | Array) and values.ndim:
+        home = values.device if isinstance(values, Array) else "cpu"
+        mask = isinstance(values, np.ndarray) and values.dtype.kind == "b"
+        if home != device and not mask:
+            raise TypeError(
+                f"{name}: move all arguments to one device, by asarray(data, device={device!r}) or "
+                f"x.to_device({home!r}): {describe(values)} is on {home}, another argument is on "
+                f"{device} [at {user_line()}]"
+            )
 
 
 def number_data(name: str, argument: str, value: complex) -> Any:

@@ -19,9 +19,15 @@ import numpy as np
 
 from .._array.array import IS_VIEW, SCALAR, Array, asarray_like, namespace
 from .._array.views import current, lay_out_like, writable_copy
-from .._define.operands import has_own_operators, is_of_dask, list_on_device_of, no_array
+from .._define.operands import (
+    check_one_device,
+    has_own_operators,
+    is_of_dask,
+    list_on_device_of,
+    no_array,
+)
 from .._record.op import REGISTRY
-from .._storage.storage import STORAGES
+from .._storage.storage import DISCOVERED, STORAGES
 from .._util.attach import UFUNCS_FOR
 from .._util.blocks import Quiet
 from .._util.errors import failure, raise_documented, see, user_line
@@ -123,6 +129,13 @@ RESULTS_WITHOUT_ARRAYS: dict[Any, Callable[..., Any]] = {
     np.shape: lambda a: a.shape,
     np.size: lambda a, axis=None: np.size(np.broadcast_to(0, a.shape), axis),
 }
+# Functions whose arguments may be on several devices: they compare the values, return each argument
+# apart, or read shapes and dtypes.
+SEPARATE = frozenset((
+    np.allclose, np.array_equal, np.array_equiv, np.atleast_1d, np.atleast_2d, np.atleast_3d,
+    np.broadcast_arrays, np.can_cast, np.common_type, np.ix_, np.may_share_memory, np.meshgrid,
+    np.min_scalar_type, np.result_type, np.savez, np.savez_compressed, np.shares_memory,
+))  # fmt: skip
 # Methods of ufuncs, and functions, whose result NumPy broadcasts to the shape of ``out``.  For all
 # others ``out`` must have the shape of the result.
 SPREADING = {
@@ -203,6 +216,8 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
         y = UFUNCS[ufunc](*inputs)
         return y if type(y) is Array and y._data.shape else ufuncs.ufunc_result(y)
     try:
+        if method != "__call__" and (DISCOVERED or type(x._data) is not np.ndarray):
+            check_one_device(f"np.{ufunc.__name__}.{method}", x.device, inputs)
         return run_ufunc_method(ufunc, method, inputs, options)
     except Exception as error:
         raise_documented(
@@ -468,6 +483,8 @@ def array_function(
             raise no_array(function.__name__, "an argument", kind)
         return NotImplemented
     try:
+        if (DISCOVERED or type(x._data) is not np.ndarray) and function not in SEPARATE:
+            check_one_device(f"np.{function.__name__}", x.device, (args, kwargs))
         result = call_numpy_function(function, *args, **kwargs)
         if function in LIKE:
             return result.to_device(x.device)

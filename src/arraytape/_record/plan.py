@@ -34,6 +34,11 @@ LAYOUT = ("shape", "dtype")  # records may keep these of an input or a result in
 PRODUCTS = {(lambda t, x: t * x).__code__.co_code, (lambda t, x: x * t).__code__.co_code}
 
 
+# The rules of reductions that restore the axes of the cotangent (``standard.restore_axes``) and then
+# compute element by element -> the functions of the latter, for passes that fuse elementwise code.
+AFTER_RESTORING: dict[Rule, Rule] = {}
+
+
 def identity_rule(t: RawArray) -> Any:
     """Return the tangent unchanged: the rule of ops such as ``x + y``.
 

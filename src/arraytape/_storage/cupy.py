@@ -19,10 +19,13 @@ import numpy as np
 
 from .._util.array_types import Index, RawArray, RawOperand
 from .._util.blocks import Quiet
+from . import standard
 from .captured_products import CapturedProducts
-from .cupy_kernels import CuPyKernels, Fused
+from .correlations import Geometry, Sizes
+from .cupy_correlations import correlate_windows
+from .cupy_kernels import MOST_COUNTED, MOST_TIES, CuPyKernels
 from .special import CuPySpecial, Special
-from .standard import Axis, Standard
+from .standard import Axis, Standard, normalize_axis_tuple
 from .storage import CHECKED_INDICES, HERE, MAKING, ON_DEMAND, Storage
 
 if TYPE_CHECKING:
@@ -65,6 +68,21 @@ def axes_of_part(part: Any) -> int:
     return int(part.ndim) if mask else 1
 
 
+def with_namespace(function: Callable[..., Any], xp: ModuleType) -> Callable[..., Any]:
+    """Return ``function`` without its last parameter, which is always ``xp``."""
+
+    @functools.wraps(function)
+    def call_within(*operands: Any) -> Any:
+        return function(*operands, xp)
+
+    return call_within
+
+
+def tied_terms(x: Any, top: Any) -> Any:
+    """Return 1 in x's dtype where x equals ``top``, and 0 elsewhere, for a fused kernel."""
+    return (x == top).astype(x.dtype)
+
+
 class CuPyNamespace(Standard):
     """The raw namespace of CuPy's arrays: array-api-compat's, with corrections for CuPy 13 and 14.
 
@@ -77,7 +95,9 @@ class CuPyNamespace(Standard):
         self.linalg = CuPyLinalg(base.linalg, cupy, self.kernels)
         self.captured_products = CapturedProducts(cupy)
         self.fft = CuPyFFT(base.fft)
-        self.floor_quotient = Fused(cupy, self.plain_floor_quotient)
+        self.floor_quotient = self.kernels.fused(self.plain_floor_quotient)
+        self.other_terms = with_namespace(standard.other_terms, cupy)
+        self.log_of_terms = with_namespace(standard.log_of_terms, cupy)
 
     def of_special(self) -> CuPySpecial:
         return CuPySpecial(self)
@@ -106,9 +126,6 @@ class CuPyNamespace(Standard):
     def vecdot(self, x1: RawArray, x2: RawArray, /, *, axis: int = -1) -> Any:
         return self.of_cublas(self.base.vecdot, x1, x2, axis=axis)
 
-    def window_correlation(self, x1: RawArray, x2: RawArray, /, *options: Any, **named: Any) -> Any:
-        return self.of_cublas(super().window_correlation, x1, x2, *options, **named)
-
     def of_cublas(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         """Return the result of a function that calls cuBLAS, also while the current stream captures.
 
@@ -128,7 +145,7 @@ class CuPyNamespace(Standard):
 
     def take_along_axis(self, x: RawArray, indices: Any, /, *, axis: int = -1) -> Any:
         self.check_taken(x, indices, axis)
-        return self.base.take_along_axis(x, indices, axis=axis)
+        return self.kernels.take_along(x, indices, axis)
 
     def check_taken(self, x: RawArray, indices: Any, axis: int | None) -> None:
         if CHECKED_INDICES.get() and x.shape:
@@ -230,6 +247,24 @@ class CuPyNamespace(Standard):
         phase = self.linalg.det(U @ Vh)
         scaled = U * self.kernels.products_of_others(S, self.conj(phase))[..., None, :]
         return self.conj(scaled @ Vh) if x.dtype.kind == "c" else scaled @ Vh
+
+    def log_sum_exp(self, x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
+        # The steps of ``standard.log_sum_exp`` in four kernels.
+        axes, top = normalize_axis_tuple(axis, x.ndim), self.max(x, axis=axis, keepdims=True)
+        if not axes:
+            return self.fresh(x)
+        ties = self.kernels.fused(tied_terms, axes)(x, top)
+        rest = self.kernels.fused(self.other_terms, axes)(x, top)
+        found = self.kernels.fused(self.log_of_terms)(self.reshape(top, ties.shape), ties, rest)
+        return self.reshape(found, top.shape) if keepdims else found
+
+    def window_correlation(
+        self, x1: Any, x2: Any, /, part: str, lengths: Sizes, geometry: Geometry
+    ) -> Any:
+        found = correlate_windows(x1, x2, part, lengths, geometry, self)
+        if found is not None:
+            return found
+        return self.of_cublas(super().window_correlation, x1, x2, part, lengths, geometry)
 
     def reciprocal(self, x: Any, /) -> Any:
         found = self.cupy.reciprocal(x)
@@ -394,17 +429,22 @@ class CuPyStorage(Storage):
         self.captured_products = self.xp.captured_products
         if len(self.devices()) > 1:
             self.xp = Placed(self.xp, self)
-        self.made: dict[Callable[..., Any], Fused] = {}  # a function -> its fused kernel
         self.ones: dict[tuple[Any, int], Any] = {}  # (dtype, number of the device) -> 0-d data of 1
 
     def fuses(self, x: Any) -> bool:
         return type(x) is self.kind or isinstance(x, int | float | complex | np.generic)
 
-    def fused(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        found = self.made.get(function)
-        if found is None:
-            found = self.made[function] = Fused(self.cupy, function)
-        return found
+    def fused(
+        self, function: Callable[..., Any], summed: tuple[int, ...] = ()
+    ) -> Callable[..., Any]:
+        return self.kernels.fused(function, summed)
+
+    def counts_ties(self, x: RawArray, axes: tuple[int, ...]) -> bool:
+        count = math.prod([x.shape[axis] for axis in axes])
+        return count <= MOST_TIES and 0 < x.size <= MOST_COUNTED
+
+    def tie_counts(self, x: RawArray, y: RawArray, axes: tuple[int, ...]) -> Any:
+        return self.kernels.tie_counts(x, y, axes)
 
     def devices(self) -> tuple[Any, ...]:
         try:
@@ -602,9 +642,12 @@ class CuPyStorage(Storage):
     def key(self, key: Index, data: Any) -> Any:
         key = super().key(key, data)
         if CHECKED_INDICES.get():
-            with data.device:
-                check_key(self.cupy, key, data.shape)
+            self.check_indices(key, data.shape)
         return key
+
+    def check_indices(self, key: Index, shape: tuple[int, ...]) -> None:
+        with self.at(key):
+            check_key(self.cupy, key, shape)
 
     def is_index(self, key: Any) -> bool:
         """Return True if a key is one CuPy array of integers, so that it selects rows."""

@@ -7,6 +7,7 @@ because their work is not elementwise.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -17,6 +18,7 @@ import numpy as np
 
 from .._util.decision_log import log_decision
 from .._util.errors import user_line
+from .cupy_correlations import Sizes, windows_source
 
 TYPES = "ABCDEFGHIJKLMNOP"  # CuPy's placeholders for dtypes are single capitals
 NUMBERS = int, float, complex, np.generic
@@ -24,6 +26,10 @@ WIDE: dict[type, type] = {int: np.int64, float: np.float64, complex: np.complex1
 SINGLE = {np.dtype("f8"): np.dtype("f4"), np.dtype("c16"): np.dtype("c8")}
 MOST_PARTS = len(TYPES)  # arrays that one launch checks for NaN
 
+
+# The most elements for each extreme whose ties are counted by one thread, and the most elements.
+MOST_TIES, MOST_COUNTED = 1 << 10, 1 << 16
+MOST_SUMMED = 1 << 15  # for more elements, CuPy's sum may be faster than that of a fused kernel
 
 # Kernels of writes ``data[index] = value``, where ``index`` holds numbers of rows, perhaps repeated.
 # There is one thread for each element i of the value.
@@ -129,6 +135,19 @@ def in_single_precision(function: Callable[..., Any]) -> Callable[..., Any]:
     return cast_results
 
 
+def sum_of(
+    cupy: ModuleType, function: Callable[..., Any], axes: tuple[int, ...]
+) -> Callable[..., Any]:
+    """Return the function whose result is that of ``function``, summed over ``axes``."""
+
+    def compute_sum(*operands: Any) -> Any:
+        found = function(*operands)
+        return None if found is None else cupy.sum(found, axis=axes)
+
+    compute_sum.__name__ = f"sum_of_{function.__name__}"
+    return compute_sum
+
+
 def layouts_of(operands: Sequence[Any]) -> tuple[Any, ...]:
     """Return a tuple with the dtype of each operand, or the type of a Python number."""
     return tuple([getattr(x, "dtype", type(x)) for x in operands])
@@ -142,7 +161,9 @@ class CuPyKernels:
 
     def __init__(self, cupy: ModuleType) -> None:
         self.cupy = cupy
+        self.fused = cache(self.make_fused)
         self.nan_flag = cache(self.make_nan_flag)
+        self.copied_windows = cache(self.make_windows)
         self.determinant = cache(self.make_determinant)
         self.others = self.make_others()
         self.winners = cupy.ElementwiseKernel(
@@ -165,12 +186,50 @@ class CuPyKernels:
             True,  # reduce_dims, the default
             HIGH_WORD,
         )
+        self.along = cupy.ElementwiseKernel(
+            "raw T x, I index, int64 n, int64 count",
+            "T found",
+            "long long k = index % n; found = x[i / count * n + (k < 0 ? k + n : k)];",
+            "arraytape_take_along",
+        )
+        self.ties = cupy.ElementwiseKernel(
+            "raw T x, T extreme, int32 n",
+            "T ties",
+            """
+            bool missing = extreme != extreme;
+            ties = -1;
+            if (missing ? x[i] != x[i] : x[i] == extreme) {
+                int count = 0;
+                for (ptrdiff_t k = i / n * n; k < i / n * n + n; ++k)
+                    count += missing ? x[k] != x[k] : x[k] == extreme;
+                ties = T(count);
+            }
+            """,
+            "arraytape_ties",
+        )
         self.taken = cupy.ElementwiseKernel(
             f"{GIVEN}, bool lost",
             "T part, raw T data",
             f"{PLACE} part = lost ? T(0) : data[place]; if (!lost) data[place] = T(0);",
             "arraytape_taken",
         )
+
+    def make_fused(
+        self, function: Callable[..., Any], axes: tuple[int, ...] = ()
+    ) -> Callable[..., Any]:
+        """Return ``function`` as one kernel that sums the result over axes: see ``Storage.fused``."""
+        whole = Fused(self.cupy, function)
+        if not axes:
+            return whole
+        kernel = Fused(self.cupy, sum_of(self.cupy, function, axes))
+
+        def call_summed(*operands: Any) -> Any:
+            if max([getattr(x, "size", 1) for x in operands]) <= MOST_SUMMED:
+                return kernel(*operands)
+            found = whole(*operands)
+            return None if found is None else self.cupy.sum(found, axis=axes)
+
+        return call_summed
 
     def make_nan_flag(self, count: int) -> Any:
         """Return the kernel that sets a flag to True if one of ``count`` arrays holds a NaN."""
@@ -268,6 +327,47 @@ class CuPyKernels:
         """
         found = self.cupy.empty(rows.shape, factors.dtype)
         self.others(rows, factors, rows.shape[-1], found)
+        return found
+
+    def tie_counts(self, x: Any, y: Any, axes: tuple[int, ...]) -> Any:
+        """Return the numbers of ``Storage.tie_counts``: each tied element's thread counts its row."""
+        count = math.prod([x.shape[axis] for axis in axes])
+        order = (*(axis for axis in range(x.ndim) if axis not in axes), *axes)
+        ties = self.cupy.empty(x.shape, x.dtype)
+        self.ties(x.transpose(order), y.transpose(order), count, ties.transpose(order))
+        return ties
+
+    def take_along(self, x: Any, indices: Any, axis: int) -> Any:
+        """Return ``take_along_axis(x, indices, axis=axis)``, for which CuPy launches four kernels."""
+        at = axis % x.ndim
+        order = (*range(at), *range(at + 1, x.ndim), at)  # the axis last
+        x, indices = x.transpose(order), indices.transpose(order)
+        rows = np.broadcast_shapes(x.shape[:-1], indices.shape[:-1])
+        n, count = x.shape[-1], indices.shape[-1]
+        found = self.cupy.empty((*rows[:at], count, *rows[at:]), x.dtype)
+        if found.size and not n:
+            raise IndexError("cannot take elements along an empty axis")
+        x, indices = (self.cupy.broadcast_to(a, (*rows, a.shape[-1])) for a in (x, indices))
+        self.along(x, indices, n, count, found.transpose(order))
+        return found
+
+    def make_windows(self, axes: int) -> Any:
+        """Return the kernel that copies the windows of data along its last axes but one."""
+        parameters, code = windows_source(axes)
+        return self.cupy.ElementwiseKernel(parameters, "T part", code, f"arraytape_windows_{axes}")
+
+    def windows(
+        self, data: Any, batch: Sizes, places: Sizes, sizes: Sizes, steps: tuple[Sizes, ...]
+    ) -> Any:
+        """Return all windows of data as an array of shape (*batch, *places, *sizes, channels).
+
+        steps : the scale, rate, offset and divisor along each axis: see ``windows_source``.
+        """
+        axes = len(places)
+        lengths, channels = data.shape[-1 - axes : -1], data.shape[-1]
+        found = self.cupy.empty((*batch, *places, *sizes, channels), data.dtype)
+        numbers = zip(lengths, sizes, places, *steps, strict=True)
+        self.copied_windows(axes)(data, channels, *itertools.chain(*numbers), found)
         return found
 
     # --- writes at indices, of which several may be equal ------------------------------------------

@@ -385,6 +385,11 @@ def sinc_derivative(x: np.ndarray[Any, Any], /, order: int) -> Any:
     return standard.sinc_derivative(x, order, np) if order else np.sinc(x)
 
 
+def log_sum_exp(x: RawArray, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
+    with Quiet():
+        return scalar_if_0d(standard.log_sum_exp(x, axis, keepdims, sys.modules[__name__]))
+
+
 def mean(x: np.ndarray[Any, Any], /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     if x.dtype is not DOUBLE or not x.shape or not x.size:
         return np.mean(x, axis=axis, keepdims=keepdims)

@@ -125,6 +125,26 @@ def sum_adjoint(
     return xp.broadcast_to(x, into)
 
 
+def log_sum_exp(x: RawArray, axis: Axis, keepdims: bool, xp: Namespace) -> Any:
+    """Return the logarithm of the sum of exp(x) over axes, by the steps of SciPy's ``logsumexp``."""
+    top = xp.max(x, axis=axis, keepdims=True)
+    ties = xp.sum(xp.astype(x == top, x.dtype), axis=axis, keepdims=True)
+    rest = xp.sum(other_terms(x, top, xp), axis=axis, keepdims=True)
+    found = log_of_terms(top, ties, rest, xp)
+    return found if keepdims else xp.squeeze(found, normalize_axis_tuple(axis, len(x.shape)))
+
+
+def other_terms(x: RawArray, top: RawArray, xp: Namespace) -> Any:
+    """Return 0 where x is its maximum, and exp(x - top) elsewhere."""
+    return xp.exp(xp.where(x == top, -math.inf, x) - top)
+
+
+def log_of_terms(top: RawArray, ties: RawArray, rest: RawArray, xp: Namespace) -> Any:
+    """Return the logarithm of exp(top) * (ties + rest); top itself if it is not finite."""
+    found = xp.log1p(xp.where(rest == 0, rest, rest / ties)) + xp.log(ties) + top
+    return xp.where(xp.isfinite(top), found, top)
+
+
 def solve_again(x1: RawArray, x2: RawArray, adjoint: bool, xp: Namespace) -> Any:
     """Return the solution x of x1 @ x = x2, or of x1^H @ x = x2 if ``adjoint``, for rules of ``solve``.
 
@@ -276,6 +296,9 @@ class Compositions:
         self, x1: RawArray, x2: RawArray, /, part: str, lengths: Sizes, geometry: Geometry
     ) -> Any:
         return window_correlation(x1, x2, part, lengths, geometry, self)
+
+    def log_sum_exp(self, x: RawArray, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
+        return log_sum_exp(x, axis, keepdims, self)
 
     def sum_adjoint(
         self, x: RawArray, /, into: tuple[int, ...], along: Axis, keepdims: bool

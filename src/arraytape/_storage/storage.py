@@ -92,12 +92,26 @@ class Storage:
         """Return True if x may be an argument of a fused function: elementwise code in one kernel."""
         return False
 
-    def fused(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return ``function``, compiled to one kernel if this storage can do so.
+    def fused(
+        self, function: Callable[..., Any], summed: tuple[int, ...] = ()
+    ) -> Callable[..., Any]:
+        """Return ``function``, compiled to one kernel; only storages with ``fusing`` can do so.
 
         function : elementwise array-API code without side effects, which gives the kernel its name.
+        summed : the axes over which the kernel sums the result, which are removed.
         """
-        return function
+        raise NotImplementedError
+
+    def counts_ties(self, x: RawArray, axes: tuple[int, ...]) -> bool:
+        """Return True if ``tie_counts`` is one kernel, and as fast as kernels for masks and for sums."""
+        return False
+
+    def tie_counts(self, x: RawArray, y: RawArray, axes: tuple[int, ...]) -> Any:
+        """Return for each element of x that equals y, the extreme along axes, how many elements do so.
+
+        The number is -1 for elements that differ from y.  NaN equals NaN.  y : broadcasts against x.
+        """
+        raise NotImplementedError
 
     def numpys_value(self, function: Callable[..., Any], args: Any, keywords: Any) -> Any:
         """Call NumPy's ``function`` on this storage's data; return None if NumPy cannot compute on it.
@@ -278,6 +292,12 @@ class Storage:
         """Return an indexing key for ``data``, in which NumPy arrays are moved to the device of data."""
         return self.xp.key(key, data)
 
+    def check_indices(self, key: Index, shape: tuple[int, ...]) -> None:
+        """Raise IndexError if index arrays on a device are out of range for data of this shape.
+
+        Storages whose library raises the error itself do nothing.
+        """
+
     # --- reading values, which may cost a transfer to the host ------------------------------------
     def unless_none(self, mask: RawArray) -> Any:
         """Return None if no element of the mask is True, else the mask, so that rules can skip work.
@@ -335,6 +355,7 @@ class Storage:
 STORAGES: dict[type, Storage] = {}  # by type of data
 # Package or kind of device -> function that imports the library and returns its storage.
 ON_DEMAND: dict[str, Callable[[], Storage]] = {}
+DISCOVERED: set[str] = set()  # the names of the storages from ON_DEMAND that are in use
 DEFAULT: list[Any] = [HOST]  # DEFAULT[0] is used by creation functions without device=
 
 
@@ -356,7 +377,9 @@ def discover(kind: type | None = None, device: Hashable | None = None) -> None:
     if library is None:
         return
     try:
-        enter(library())
+        storage = library()
+        enter(storage)
+        DISCOVERED.add(storage.name)
     except ImportError as error:
         raise ValueError(
             f"no storage for device {short_repr(device)}: {error} [at {user_line()}]"

@@ -182,13 +182,18 @@ def differentiable(x: Array) -> bool:
 def array_on_device_of(x: Array, value: Any, what: str) -> Array:
     """Return ``value``, a user's tangent or output gradient for x, as an Array on the device of x.
 
-    An Array is returned unchanged.  Numbers are cast to x's dtype unless they are of a greater kind, and
-    other data only if its dtype has the kind of x's dtype (floating-point, say).  Data of another kind
-    keeps its dtype.  Raise TypeError for other types.
+    An Array is returned unchanged; raise TypeError if it is on another device.  Numbers are cast to x's
+    dtype unless they are of a greater kind, and other data only if its dtype has the kind of x's dtype
+    (floating-point, say).  Data of another kind keeps its dtype.  Raise TypeError for other types.
 
     what : the name of the argument, for messages.
     """
     if isinstance(value, Array):
+        if type(value._data) is not type(x._data) and value.device != x.device:
+            raise TypeError(
+                f"{what}: move it with to_device({x.device!r}): it is {describe(value)} on "
+                f"{value.device}, and belongs to an Array on {x.device} [at {user_line()}]"
+            )
         return value
     numbers = nest.holds_numbers(value)
     if not numbers and getattr(value, "shape", None) is None:

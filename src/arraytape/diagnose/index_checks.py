@@ -25,8 +25,10 @@ def check_indices() -> AbstractContextManager[None]:
 
     Notes
     -----
-    Steps that ``xp.function`` replays, and keys that differ from example to example in ``vmap``, are not
-    checked.  For singular matrices, CuPy's ``cupyx.errstate(linalg="raise")`` raises LinAlgError.
+    In the block, functions under ``xp.function`` run without a replay.  Labels of losses, and numbers
+    of an ``Embedding``, raise ValueError, as on the CPU.  Under ``vmap`` over labels, the losses of
+    wrong labels are NaN.  For singular matrices, CuPy's ``cupyx.errstate(linalg="raise")`` raises
+    LinAlgError.
 
     Examples
     --------

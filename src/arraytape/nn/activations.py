@@ -16,7 +16,7 @@ import numpy as np
 import arraytape as xp
 
 from .._util.errors import describe, short_repr, user_line
-from .libraries import as_library_floats, dtype_kind, gradient_stopped, library_of
+from .libraries import as_library_floats, constant_maximum, dtype_kind, library_of
 
 A = TypeVar("A")
 # Klambauer et al. 2017, equation 14: the fixed point of mean 0 and variance 1.
@@ -420,7 +420,7 @@ def less_maximum(name: str, x: Any, axis: int) -> tuple[Any, Any]:
         raise ValueError(f"{name}: {describe(x)} has no axis {short_repr(axis)} [at {user_line()}]")
     if not x.shape[axis]:
         raise ValueError(f"{name}: axis {axis} of {describe(x)} is empty [at {user_line()}]")
-    return xp, x - gradient_stopped(xp, xp.max(x, axis=axis, keepdims=True))
+    return xp, x - constant_maximum(xp, x, axis)
 
 
 def real_input(name: str, x: Any) -> tuple[Any, Any]:

@@ -17,9 +17,11 @@ from array_api_compat import array_namespace, is_jax_array
 
 import arraytape as xp
 
-from .._array.array import Array
+from .._array.array import Array, wrap
+from .._array.exits import STOPPED
 from .._array.views import peek
-from .._storage.storage import storage_of
+from .._record.stack import OPEN
+from .._storage.storage import CHECKED_INDICES, storage_of
 from .._util.errors import describe, user_line
 from ..variable import Variable, detached
 
@@ -110,11 +112,21 @@ def as_state(owner: str, value: RawArray, variable: Variable) -> Array:
     return xp.asarray(np.asarray(given), dtype=variable.dtype, device=variable.device)
 
 
-def gradient_stopped(library: ModuleType, x: RawArray) -> Any:
-    """Return x without derivatives; JAX's arrays have no method ``detach``, and stay unchanged."""
-    if library is xp:
-        return xp.stop_gradient(x)
-    return x.detach() if hasattr(x, "detach") else x
+def constant_maximum(library: ModuleType, x: Any, axis: int) -> Any:
+    """Return the maximum of x along an axis, which keeps length 1, as a constant for derivatives.
+
+    JAX's arrays have no method ``detach``: their derivatives cancel.
+    """
+    if library is not xp:
+        found = library.max(x, axis=axis, keepdims=True)
+        return found.detach() if hasattr(found, "detach") else found
+    data = peek(x)
+    storage = storage_of(data)
+    with storage.at(data):  # no op, which would keep a mask for its rule
+        found = storage.function("max")(data, axis=axis, keepdims=True)
+    if OPEN and type(found) is np.ndarray:
+        STOPPED[id(found)] = found
+    return wrap(found)
 
 
 def flatten_axes(library: ModuleType, x: RawArray, kept: int) -> Any:
@@ -126,9 +138,11 @@ def flatten_axes(library: ModuleType, x: RawArray, kept: int) -> Any:
 def is_free_to_read(x: Any) -> bool:
     """Return True for an Array whose values can be read at no cost: NumPy's data without vmap axes.
 
-    While ``xp.function`` traces, a condition on these values becomes a guard of its program.
+    In a block of ``diagnose.check_indices`` data on a device is read, too.  While ``xp.function``
+    traces, a condition on these values becomes a guard of its program.
     """
     if not isinstance(x, Array):
         return False
     storage = storage_of(peek(x))
-    return storage.beneath(peek(x)).kind is np.ndarray and not storage.many
+    free = storage.beneath(peek(x)).kind is np.ndarray or CHECKED_INDICES.get()
+    return free and not storage.many

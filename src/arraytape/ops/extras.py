@@ -12,6 +12,7 @@ import numpy as np
 from .._array.array import Array, asarray_like
 from .._array.views import current, in_order, order_of
 from .._define.keywords import call_numpys
+from .._define.operands import check_one_device
 from .._define.words import composite
 from .._storage.storage import KNOWN, storage_for, storage_of
 from .._util.errors import describe, describes_array, user_line
@@ -95,6 +96,7 @@ def bincount(x: Array, /, weights: Array | None = None, minlength: int = 0) -> A
     size = max(greatest + 1, minlength)
     if weights is None:
         return asarray_like(x, storage.bincount(data, size))
+    check_one_device("bincount", x.device, weights)
     return scatter_add(data_type_functions.astype(weights, "float64", copy=False), (size,), data)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .._array.array import Array
 from .._define.words import linear, primitive, sample
 from .._record.op_facts import hull
+from .._record.plan import AFTER_RESTORING
 from .._storage import numpy_namespace
 from .._storage.standard import Axis, normalize_axis_tuple, restore_axes
 from .._storage.storage import Storage, conjugate, is_complex
@@ -120,8 +121,11 @@ def equal_or_nan(x: RawArray, y: RawArray) -> Any:
     return (x == y) | (x != x)
 
 
+# The saved mask of the elements that equal the result, or are NaN where the result is NaN.  It is None
+# if the storage has a kernel whose counts of ties tell these elements, too.
 def _taken(x: RawArray, y: RawArray, axis: Axis, keepdims: bool, storage: Storage) -> Any:
-    # The saved mask of the elements that equal the result, or are NaN where the result is NaN.
+    if storage.fusing and storage.counts_ties(x, normalize_axis_tuple(axis, len(x.shape))):
+        return None
     y_again = restore_axes(y, x.shape, axis, keepdims, storage.xp)
     if storage.fusing:
         return storage.fused(equal_or_nan)(x, y_again)
@@ -129,17 +133,32 @@ def _taken(x: RawArray, y: RawArray, axis: Axis, keepdims: bool, storage: Storag
     return taken if storage.unless_none(y != y) is None else taken | (x != x)
 
 
-def _ties(x: RawArray, y: RawArray, taken: RawArray, axis: Axis, storage: Storage) -> Any:
-    # The saved number of elements that tie for each result, or None without ties.  Each result equals at
-    # least one element, so there are no ties if as many elements were taken as there are results.
+# The saved number of elements that tie for each result, or None without ties.  Each result equals at
+# least one element, so there are no ties if as many elements were taken as there are results.
+def _ties(
+    x: RawArray, y: RawArray, taken: RawArray | None, axis: Axis, keepdims: bool, storage: Storage
+) -> Any:
+    if taken is None:
+        y_again = restore_axes(y, x.shape, axis, keepdims, storage.xp)
+        return storage.tie_counts(x, y_again, normalize_axis_tuple(axis, len(x.shape)))
     if storage.counted(taken) == count_reduced(y.shape, None):
         return None
     return storage.count_true(taken, x.dtype, axis)
 
 
+def _share_among_ties(
+    g: RawArray, taken: RawArray | None, ties: RawArray | None, xp: Namespace
+) -> Any:
+    """Return what ``_extreme_vjp`` does, for a cotangent g whose reduced axes are restored."""
+    if taken is None:
+        assert ties is not None
+        taken = ties > 0
+    return xp.where(taken, g if ties is None else g / ties, 0.0)
+
+
 def _extreme_vjp(
     g: RawArray,
-    taken: RawArray,
+    taken: RawArray | None,
     ties: RawArray | None,
     shape: tuple[int, ...],
     axis: Axis,
@@ -150,11 +169,15 @@ def _extreme_vjp(
 
     It is the cotangent of x for the cotangent g of the maximum or minimum of x.
 
-    taken : True where x equals the result.  ties : the number of equal elements, or None without ties.
+    taken : True where x equals the result; None if ``ties`` tells it.
+    ties : the number of equal elements, or None without ties.  If ``taken`` is None, the number is -1
+    for elements that differ from the result.
     shape : the shape of x.
     """
-    g = restore_axes(g, shape, axis, keepdims, xp)
-    return xp.where(taken, g if ties is None else g / ties, 0.0)
+    return _share_among_ties(restore_axes(g, shape, axis, keepdims, xp), taken, ties, xp)
+
+
+AFTER_RESTORING[_extreme_vjp] = _share_among_ties
 
 
 extreme = primitive(
@@ -188,6 +211,38 @@ def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     -----
     Elements that tie share the gradient evenly.  Where the result is NaN, the NaN elements share it.
     """
+
+
+def _log_sum_exp_vjp(
+    g: RawArray,
+    x: RawArray,
+    y: RawArray,
+    shape: tuple[int, ...],
+    axis: Axis,
+    keepdims: bool,
+    xp: Namespace,
+) -> Any:
+    """Return g times the softmax of x.
+
+    It is the cotangent of x for the cotangent g of y = log_sum_exp(x).
+    """
+    # exp(x - y) is divided by its sum, because y may be rounded by more than 1 for large x.
+    still = restore_axes(xp.where(xp.isfinite(y), y, 0.0), shape, axis, keepdims, xp)
+    terms = xp.exp(x - still)
+    return (
+        restore_axes(g, shape, axis, keepdims, xp) / xp.sum(terms, axis=axis, keepdims=True) * terms
+    )
+
+
+@primitive(
+    _log_sum_exp_vjp,
+    samples=SAMPLES,
+    continuous=True,
+    origin="inner",
+    **REDUCED,
+)
+def log_sum_exp(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Compute the logarithm of the sum of exp(x) over axes, for ``special.logsumexp`` on a device."""
 
 
 def _factors_of_product(x: RawArray, g: RawArray, xp: Namespace) -> Any:

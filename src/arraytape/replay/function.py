@@ -29,6 +29,7 @@ from weakref import WeakMethod
 
 from .._record.stack import active, ops_may_be_recorded
 from .._storage.batched.batched_data import ACTIVE as HIDDEN_AXES
+from .._storage.storage import CHECKED_INDICES
 from .._tape.packing import PACKING
 from .._util.decision_log import log_decision
 from .._util.errors import TapeWarning, describe, short_repr, stacklevel, user_line
@@ -67,6 +68,8 @@ SHARED = frozenset((
 ))  # fmt: skip
 UNDER_VMAP = "vmap around it maps it"
 UNDER_SAVED_DATA = "diagnose.saved_data around it packs the data that its tapes save"
+UNDER_CHECKED_INDICES = "diagnose.check_indices around it reads all indices"
+UNDER_OTHERS = frozenset((UNDER_VMAP, UNDER_SAVED_DATA, UNDER_CHECKED_INDICES))
 RETURN_IT = (
     ". Return it, keep it an Array, or pass it as an argument; to only show or log it, use "
     "arraytape.replay.callback"
@@ -233,6 +236,8 @@ class Function(Generic[P, R]):
             return self.call_eagerly(UNDER_VMAP, args, keywords)  # type: ignore[no-any-return]
         if packing() is not None:
             return self.call_eagerly(UNDER_SAVED_DATA, args, keywords)  # type: ignore[no-any-return]
+        if CHECKED_INDICES.get():
+            return self.call_eagerly(UNDER_CHECKED_INDICES, args, keywords)  # type: ignore[no-any-return]
         binding = self.bindings.get((len(args), *keywords) if keywords else len(args))
         if binding is None:
             binding = self.new_binding(args, keywords)
@@ -391,7 +396,7 @@ class Function(Generic[P, R]):
         If the function is ``strict``, raise RuntimeError instead, except under a tape, under ``vmap`` or
         inside of ``diagnose.saved_data``.
         """
-        if self.strict and why not in (UNDER_VMAP, UNDER_SAVED_DATA) and not ops_may_be_recorded():
+        if self.strict and why not in UNDER_OTHERS and not ops_may_be_recorded():
             raise RuntimeError(f"function {self.name}: not replayed, {why} [at {user_line()}]")
         with self.changing:
             self.run_eagerly += 1

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._util.array_types import Index, RawArray, RawOperand
+from ..._util.blocks import Setting
 from ..storage import (
+    CHECKED_INDICES,
     EVERYWHERE,
     HERE,
     STORAGES,
@@ -129,12 +131,19 @@ class BatchedStorage(Storage):
         return storage_of(data.data).writeable(data.data)
 
     def key(self, key: Any, data: Any) -> Any:
-        if type(key) is tuple:
-            return tuple([self.key(part, data) for part in key])
-        if type(key) is Batched:
-            return key
         sample = data.sample if type(data) is Batched else data
-        return storage_of(sample).key(key, sample)
+        storage = storage_of(sample)
+        if not CHECKED_INDICES.get():
+            if type(key) is tuple:
+                return tuple([self.key(part, data) for part in key])
+            return key if type(key) is Batched else storage.key(key, sample)
+        with Setting(CHECKED_INDICES, False):  # a part does not tell to which axis of x it belongs
+            key = self.key(key, data)
+        if Batched not in map(type, key if type(key) is tuple else (key,)):
+            storage.check_indices(
+                key, data.shape
+            )  # other keys are checked by ``indexing.check_key``
+        return key
 
     def unless_none(self, mask: Any) -> Any:
         data = mask.data if type(mask) is Batched else mask

@@ -15,7 +15,7 @@ import numpy as np
 from ..._util.array_types import Index, RawArray, RawOperand
 from ..._util.attach import attach_method
 from ..._util.errors import short_repr, user_line
-from ..storage import BASIC, STORAGES, Storage, storage_of
+from ..storage import BASIC, CHECKED_INDICES, STORAGES, Storage, storage_of
 from .batched_data import (
     Batched,
     NoBatchedForm,
@@ -73,14 +73,19 @@ def value_shape(value: RawOperand) -> tuple[int, ...]:
     return tuple(getattr(value, "shape", ()))
 
 
-def check_key(key: Index) -> None:
+def check_key(key: Index, data: Any, shape: tuple[int, ...]) -> None:
     """Raise NoBatchedForm if the key has a mask that differs between the examples of a vmap.
 
     Such a mask selects another number of elements in each example, so that no array can hold them all.
+    In a block of ``check_indices``, indices on a device that differ between the examples are checked.
     """
-    for part in key if type(key) is tuple else (key,):
+    parts: tuple[Any, ...] = key if type(key) is tuple else (key,)
+    for part in parts:
         if type(part) is Batched and is_mask(part):
             raise refusal("indexing with a boolean key", part)
+    if CHECKED_INDICES.get() and Batched in map(type, parts):
+        raw = tuple([part.data if type(part) is Batched else part for part in parts])
+        storage_of(data.data if type(data) is Batched else data).check_indices(raw, shape)
 
 
 def hidden_axes_last(data: RawArray, count: int) -> Any:
@@ -104,7 +109,7 @@ def get(x: Any, key: Any) -> Any:
     parts = key if type(key) is tuple else (key,)
     if type(x) is Batched and BASIC.issuperset(map(type, parts)):
         return Batched(x.data[(*(WHOLE,) * len(x.axis_ids), *parts)], x.axis_ids)
-    check_key(key)
+    check_key(key, x, x.shape)
     if axis_ids_of(key if type(key) is tuple else (key,)):
         return gather_elements(x, key)
     if type(x) is not Batched:
@@ -181,7 +186,7 @@ def written_data(x: Batched, key: Any, value: Any) -> Any:
         # A batched mask selects other elements in each example, but where(mask, value, x) fits all.
         (mask, scalar, data), _ = aligned((key, value, x))
         return storage.put(data, ..., storage.xp.where(mask, scalar, data))
-    check_key(key)
+    check_key(key, x, x.shape)
     parts = key if type(key) is tuple else (key,)
     if not set(axis_ids_of((*parts, value))) <= set(x.axis_ids):
         raise NoBatchedForm("a batched value cannot be written into data that is not batched")
@@ -216,7 +221,7 @@ def scatter_add_batched(x: Any, shape: Any, key: Any) -> Any:
     """
     parts = key if type(key) is tuple else (key,)
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    check_key(key)
+    check_key(key, x, shape)
     if axis_ids_of(parts):
         return each_one(
             lambda x, key: namespace_of(x).scatter_add(x, tuple(shape), key), (x, key), {}
