@@ -228,7 +228,7 @@ def _log_sum_exp_vjp(
     """
     # exp(x - y) is divided by its sum, because y may be rounded by more than 1 for large x.
     still = restore_axes(xp.where(xp.isfinite(y), y, 0.0), shape, axis, keepdims, xp)
-    terms = xp.exp(x - still)
+    terms = conjugate(xp.exp(x - still), xp)
     return (
         restore_axes(g, shape, axis, keepdims, xp) / xp.sum(terms, axis=axis, keepdims=True) * terms
     )
