@@ -386,7 +386,7 @@ def test_a_captured_step_with_a_guard_raises_and_says_what_to_do(cupy):
 
 
 def test_products_that_cupy_itself_calls_stay_refused_in_a_capture(cupy):
-    """As those of an exported program, which calls the functions of another namespace than ours."""
+    """An exported program makes such calls: it uses the functions of another namespace than ours."""
     namespace = pytest.importorskip("array_api_compat.cupy")
     traced = xp.function(lambda x: x @ x)
     for _ in range(2):

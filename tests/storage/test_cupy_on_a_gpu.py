@@ -400,3 +400,19 @@ def test_ties_of_extremes_share_the_gradient_as_on_the_cpu(real, shape, axis, ki
                 y = xp.sum(3.0 * function(x, axis=axis))
             gradients.append(np.asarray(tape.gradient(y, x, nan="keep")))
         np.testing.assert_array_equal(gradients[1], gradients[0])
+
+
+@pytest.mark.parametrize("n", [3, 5000])
+def test_output_gradients_and_cotangents_of_sources_are_not_added_to_in_place(real, n):
+    x = xp.asarray(np.arange(1.0, n + 1), device="cuda:0")
+    given = [xp.ones(n, device="cuda:0"), xp.ones(n, device="cuda:0")]
+    with GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        early = xp.cumulative_sum(x)  # its contribution to x comes after those of y and z
+        y = x + 1.0
+        z = y + 1.0
+    for _ in range(2):
+        found = tape.gradient([early, z], [x, y, z], output_gradients=given)
+        expected = np.arange(n, 0.0, -1.0) + 1.0, np.ones(n), np.ones(n)
+        for a, b in zip((*found, *given), (*expected, np.ones(n), np.ones(n)), strict=True):
+            np.testing.assert_array_equal(np.asarray(a), b)

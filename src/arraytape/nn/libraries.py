@@ -19,7 +19,6 @@ import arraytape as xp
 
 from .._array.array import Array
 from .._array.views import peek
-from .._record.stack import only_recorders
 from .._storage.storage import CHECKED_INDICES, storage_of
 from .._util.errors import describe, user_line
 from ..variable import Variable, detached
@@ -119,8 +118,7 @@ def constant_maximum(library: ModuleType, x: Any, axis: int) -> Any:
     if library is not xp:
         found = library.max(x, axis=axis, keepdims=True)
         return found.detach() if hasattr(found, "detach") else found
-    with only_recorders():  # a recorded maximum would keep a mask for its rule
-        return library.max(x, axis=axis, keepdims=True)
+    return library.max(detached(x), axis=axis, keepdims=True)  # which computes no mask for the rule
 
 
 def flatten_axes(library: ModuleType, x: RawArray, kept: int) -> Any:
