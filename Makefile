@@ -7,7 +7,8 @@ BASE ?= HEAD^
 BIN := .venv/bin
 CUPY ?= 14.2.0
 ON_CUPY = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 build/cupy-$(CUPY)/rig -m pytest -q -n auto --maxprocesses=4
-ABOUT_CUPY := tests/storage/test_cupy_on_a_gpu.py tests/storage/test_cupy_launches.py tests/replay/test_on_device.py
+ABOUT_CUPY := $(patsubst %,tests/storage/test_%.py,cupy_on_a_gpu cupy_launches cupy_mixed_devices cuda_captures) \
+	tests/replay/test_on_device.py tests/replay/test_captured_products.py
 PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # SciPy and scikit-learn read this when they are imported.

@@ -5,6 +5,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import Array
+from arraytape._numpy_api.protocols import OF_LENGTHS
 
 cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
 try:
@@ -14,7 +15,7 @@ except cupy.cuda.runtime.CUDARuntimeError as error:
 
 from attack.good_calls import CALLS, environment  # noqa: E402  (takes seconds to import)
 
-pytestmark = [pytest.mark.any_storage, pytest.mark.filterwarnings("ignore")]
+pytestmark = pytest.mark.filterwarnings("ignore")
 DEVICE = "cuda:0"
 NAMES = [name for name in CALLS if name.startswith(("xp.", "operator.", "np."))]
 # The parts of names of functions whose arguments may be on several devices.
@@ -95,8 +96,9 @@ def test_one_argument_on_another_device_is_an_error_that_says_what_to_do(name):
             function, given = arguments_of(name)
             given = replaced(given, path, lambda x, change=change: change(x.to_device("cpu")))
             part = part_at(given, path)
-            if change is np.asarray and (not part.ndim or part.dtype.kind == "b"):
-                continue  # a number or a mask
+            fitting = "biu" if function in OF_LENGTHS else "b"
+            if change is np.asarray and (not part.ndim or part.dtype.kind in fitting):
+                continue  # a number, a mask, or lengths
             moved = change is np.asarray and name.partition(".")[2].partition(" ")[0] in OF_TANGENTS
             if moved or (name.startswith(BY_FIRST_ARGUMENT) and path == (0, 0)):
                 continue
@@ -110,3 +112,38 @@ def part_at(value, path):
     for key in path:
         value = value[key]
     return value
+
+
+LENGTHS = {  # calls with lengths, axes or positions as NumPy's arrays of integers
+    "array_split": lambda x, a: np.array_split(x, a([1]), axis=0)[1],
+    "broadcast_to": lambda x, a: np.broadcast_to(x, a([4, 2, 3])),
+    "delete": lambda x, a: np.delete(x, a([0]), axis=1),
+    "expand_dims": lambda x, a: np.expand_dims(x, a([0])),
+    "flip": lambda x, a: np.flip(x, a([0])),
+    "histogram2d": lambda x, a: np.histogram2d(x[0], x[1], bins=3)[0],
+    "hsplit": lambda x, a: np.hsplit(x, a([1]))[1],
+    "insert": lambda x, a: np.insert(x, a([0]), 1.0, axis=1),
+    "moveaxis": lambda x, a: np.moveaxis(x, a([0]), a([1])),
+    "pad": lambda x, a: np.pad(x, a([[1, 1], [0, 1]])),
+    "ravel_multi_index": lambda x, a: np.ravel_multi_index(
+        xp.astype(x, xp.int64), a([9, 9, 9])[:2]
+    ),
+    "repeat": lambda x, a: np.repeat(x, a([1, 2]), axis=0),
+    "reshape": lambda x, a: np.reshape(x, a([3, 2])),
+    "resize": lambda x, a: np.resize(x, a([2, 2])),
+    "roll": lambda x, a: np.roll(x, a([1, 1]), axis=(0, 1)),
+    "split": lambda x, a: np.split(x, a([1]), axis=0)[1],
+    "tile": lambda x, a: np.tile(x, a([2, 1])),
+    "transpose": lambda x, a: np.transpose(x, a([1, 0])),
+    "unravel_index": lambda x, a: np.unravel_index(xp.astype(x, xp.int64), a([9, 9]))[1],
+}
+
+
+@pytest.mark.parametrize("name", LENGTHS)
+def test_numpys_lengths_axes_and_positions_fit_all_devices(name):
+    values = np.arange(6.0).reshape(2, 3)
+    found, expected = (
+        LENGTHS[name](xp.asarray(values, device=device), np.array) for device in (DEVICE, "cpu")
+    )
+    assert found.device == DEVICE
+    np.testing.assert_array_equal(np.asarray(found), np.asarray(expected))

@@ -116,11 +116,11 @@ BAD = {
     "one-output-gradient-for-two": (
         lambda t, y, x: t.gradient([y, y], x, ONE), ValueError, ["output_gradients"]),
     "none-among-output-gradients": (
-        lambda t, y, x: t.gradient([y, y], x, [ONE, None]), TypeError, ["output_gradients[1]"]),
+        lambda t, y, x: t.gradient([y, y], x, [xp.ones(2), None]), TypeError, ["output_gradients[1]"]),
     "output-gradients-shape": (
         lambda t, y, x: t.gradient(y, x, xp.ones((3,))), ValueError, ["(3,)", "(2,)"]),
     "output-gradients-complex": (
-        lambda t, y, x: t.gradient(y, x, ONE * 1j), ValueError, ["complex128", "float64"]),
+        lambda t, y, x: t.gradient(y, x, xp.ones(2) * 1j), ValueError, ["complex128", "float64"]),
     "output-gradients-keys": (
         lambda t, y, x: t.gradient({"a": y}, x, {"b": ONE}), ValueError, ["'a'", "'b'"]),
     "unconnected": (

@@ -307,20 +307,21 @@ def promote(
     )
 
 
-def check_one_device(name: str, device: Hashable, values: Any) -> None:
+def check_one_device(name: str, device: Hashable, values: Any, fitting: str = "b") -> None:
     """Raise TypeError if an array in nested arguments of a function is not on ``device``.
 
     NumPy's arrays are on "cpu".  Numbers, of shape (), and NumPy's masks, as in ``x[mask]``, fit all
     devices.
     name : the function, for the message.
+    fitting : the kinds of dtypes of NumPy's arrays that fit all devices.
     """
     if isinstance(values, dict | list | tuple):
         for value in values.values() if isinstance(values, dict) else values:
-            check_one_device(name, device, value)
+            check_one_device(name, device, value, fitting)
     elif isinstance(values, np.ndarray | Array) and values.ndim:
         home = values.device if isinstance(values, Array) else "cpu"
-        mask = isinstance(values, np.ndarray) and values.dtype.kind == "b"
-        if home != device and not mask:
+        fits = isinstance(values, np.ndarray) and values.dtype.kind in fitting
+        if home != device and not fits:
             raise TypeError(
                 f"{name}: move all arguments to one device, by asarray(data, device={device!r}) or "
                 f"x.to_device({home!r}): {describe(values)} is on {home}, another argument is on "

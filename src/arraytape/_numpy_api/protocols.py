@@ -136,6 +136,12 @@ SEPARATE = frozenset((
     np.broadcast_arrays, np.can_cast, np.common_type, np.ix_, np.may_share_memory, np.meshgrid,
     np.min_scalar_type, np.result_type, np.savez, np.savez_compressed, np.shares_memory,
 ))  # fmt: skip
+# Functions that take lengths, axes or positions: there NumPy's integers fit all devices, as in ``x[i]``.
+OF_LENGTHS = frozenset((
+    np.array_split, np.broadcast_to, np.delete, np.dsplit, np.expand_dims, np.flip, np.hsplit,
+    np.insert, np.moveaxis, np.pad, np.ravel_multi_index, np.repeat, np.reshape, np.resize, np.roll,
+    np.split, np.squeeze, np.tile, np.transpose, np.unravel_index, np.vsplit,
+))  # fmt: skip
 # Methods of ufuncs, and functions, whose result NumPy broadcasts to the shape of ``out``.  For all
 # others ``out`` must have the shape of the result.
 SPREADING = {
@@ -484,7 +490,8 @@ def array_function(
         return NotImplemented
     try:
         if (DISCOVERED or type(x._data) is not np.ndarray) and function not in SEPARATE:
-            check_one_device(f"np.{function.__name__}", x.device, (args, kwargs))
+            fitting = "biu" if function in OF_LENGTHS else "b"
+            check_one_device(f"np.{function.__name__}", x.device, (args, kwargs), fitting)
         result = call_numpy_function(function, *args, **kwargs)
         if function in LIKE:
             return result.to_device(x.device)
