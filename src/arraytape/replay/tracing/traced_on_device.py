@@ -50,6 +50,14 @@ class DeviceNamespace(TracedNamespace):
     def cofactors(self, x: RawArray, /) -> Any:
         return call_noted("cofactors", self._base.cofactors, x)
 
+    def log_sum_exp(self, x: RawArray, /, **options: Any) -> Any:
+        return call_noted("log_sum_exp", self._base.log_sum_exp, x, **options)
+
+    def window_correlation(self, x1: RawArray, x2: RawArray, /, *options: Any, **named: Any) -> Any:
+        return call_noted(
+            "window_correlation", self._base.window_correlation, x1, x2, *options, **named
+        )
+
 
 class DeviceStorage(TracedStorage):
     """The storage of traced data on a device; its functions record their calls.
