@@ -247,7 +247,7 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
             raise ValueError(
                 f"{self.name}: the function uses a watched Array that is not among its positional "
                 f"arguments, in {where} [at {user_line()}]; its gradient would be lost. Pass it as "
-                "a positional argument, or stop_gradient it to use it as a constant"
+                "a positional argument and use that, or stop_gradient it to use it as a constant"
             )
         if self.on_capture is OnCapture.COLLECT:
             self.captures.append(value_id)
