@@ -13,6 +13,7 @@ from ._array.views import keep_data, peek, recorded_copy
 from ._define.docstrings import SYMBOLS
 from ._record.mode_stack import MODES, notify_access
 from ._record.stack import new_value_id, notify_assigned, recorders
+from ._storage.batched.batched_data import ACTIVE, NoBatchedForm
 from ._storage.storage import holds_kind, storage_of
 from ._util.errors import describe, layout_text, user_line
 from ._util.html import facts_table
@@ -291,7 +292,7 @@ class Variable(Array):
     """
 
     # _value_id is always -2, so that every read calls ``_sync``, which notifies the recorders.
-    __slots__ = ("_constraint", "_identity", "_name", "_path", "_trainable")
+    __slots__ = ("_axes", "_constraint", "_identity", "_name", "_path", "_trainable")
 
     def __init__(
         self,
@@ -327,6 +328,7 @@ class Variable(Array):
         self._state = KEPT
         self._value_id = -2
         self._identity = new_value_id()
+        self._axes = ACTIVE.get()  # the hidden axes of the vmaps inside which the Variable is made
         self._trainable = bool(trainable)
         self._name = UNNAMED if name is None else name
         self._path = ""  # set by ``module.named``
@@ -520,6 +522,7 @@ class Variable(Array):
         if MODES:
             notify_access(self)
         data = own_data(self._fitting(self._host_data(value)))
+        self._check_axes(data)
         notify_assigned(self, value)
         with REPLACING:
             self._data = data
@@ -528,6 +531,7 @@ class Variable(Array):
     def _own(self, value: Array) -> None:
         """Assign ``value`` without a copy, since nothing else refers to its memory."""
         data = self._fitting(value)._data
+        self._check_axes(data)
         notify_assigned(self, value)
         with REPLACING:
             self._data = data
@@ -648,12 +652,24 @@ class Variable(Array):
 
     def _replace(self, before: RawArray, data: RawArray, value: Operand) -> bool:
         """Assign ``data`` and return True, or return False if ``before`` is no longer the data."""
+        self._check_axes(data)
         notify_assigned(self, value)
         with REPLACING:
             if self._data is not before:
                 return False
             self._data = data
             return True
+
+    def _check_axes(self, data: RawArray) -> None:
+        """Raise NoBatchedForm if ``data`` has hidden axes of a vmap in which the Variable was not made.
+
+        The Variable exists once, and would keep the values of all examples after the vmap.
+        """
+        if not set(getattr(data, "axis_ids", ())).issubset(self._axes):
+            raise NoBatchedForm(
+                "assign: return the value from the function under vmap and assign it outside, since "
+                f"there is a value for each example, and only one for {self._said()}"
+            )
 
     def _fitting(self, given: Array) -> Array:
         """Return ``given`` if its shape, dtype and device are the Variable's; else raise ValueError."""

@@ -333,3 +333,28 @@ def test_newton_steps_go_down_to_a_solution_of_0(off, matrix_free):
         matrix_free=matrix_free,
     )  # fmt: skip
     assert np.max(np.abs(np.asarray(x))) < 1e-15
+
+
+def using_its_argument_and(a):
+    """Calls of which the function uses ``a`` as its argument b and as a captured Array."""
+    ones = xp.ones(2)
+    return {
+        "root": lambda: implicit.root(lambda z, b: z**3 - a * b, ones, a),
+        "fixed_point": lambda: implicit.fixed_point(lambda z, b: xp.cos(z * a) / 2 + b, ones, a),
+        "minimum": lambda: implicit.minimum(lambda z, b: xp.sum((z - a) ** 2 + b * z**2), ones, a),
+        "linear_solve": lambda: implicit.linear_solve(lambda v, b: (2.0 + a) * v * b, ones, a),
+        "linear_solve by its right side": lambda: implicit.linear_solve(lambda v: (2.0 + a) * v, a),
+        "custom_root": lambda: implicit.custom_root(lambda z, b: z**2 - a * b)(lambda x0, b: b)(ones, a),
+        "root by columns": lambda: implicit.root(lambda z, b: z**3 - a * b, ones, a, matrix_free=True),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("forward", [False, True])
+@pytest.mark.parametrize("name", using_its_argument_and(None))
+def test_a_captured_array_is_refused_also_if_it_is_passed(name, forward):
+    a = xp.asarray([1.0, 2.0])
+    derive = (lambda f: xp.jvp(f, (a,), (a,))) if forward else (lambda f: xp.grad(f)(a))
+    with pytest.raises(ValueError, match=r"not among its positional arguments.* and use that"):
+        derive(lambda a: xp.sum(using_its_argument_and(a)[name]()))
+    solution = using_its_argument_and(a)[name]()  # nothing is followed, so nothing is lost
+    assert np.all(np.isfinite(np.asarray(solution)))

@@ -346,3 +346,22 @@ def test_a_write_on_two_tapes_of_one_thread_is_told_to_none():
             x *= 2.0
             y = xp.sum(x)
     assert tape.gradient(y, v, unconnected_gradients="zero").tolist() == [0.0, 0.0, 0.0]
+
+
+def test_a_variable_that_only_another_thread_reads_has_no_gradient_and_the_advice_works(near):
+    v = xp.Variable([1.0, 2.0])
+
+    def gradient(work):
+        with GradientTape() as tape:
+            y = in_thread(lambda: work(tape))
+        return tape.gradient(y, v)
+
+    def inside(tape):
+        with tape.in_this_thread():
+            return xp.sum(v * v)
+
+    with pytest.warns(
+        TapeWarning, match=r"is None: multiply at .* another thread or task.*in_this_thread"
+    ):
+        assert gradient(lambda tape: xp.sum(v * v)) is None
+    near(gradient(inside), [2.0, 4.0])

@@ -102,13 +102,14 @@ def test_what_runs_outside_the_block_is_not_seen(x):
     assert accumulator.jvp(y * 2.0) is None
 
 
-def test_another_thread_is_not_seen(x):
+def test_another_thread_is_not_seen_and_a_warning_says_so(x):
     results = []
     with ForwardAccumulator(x, along(1.0, 1.0, 1.0)) as accumulator:
         thread = threading.Thread(target=lambda: results.append(x * 2.0))
         thread.start()
         thread.join()
-    assert accumulator.jvp(results[0]) is None
+    with pytest.warns(xp.TapeWarning, match=r"is None: .* \(in another thread\)"):
+        assert accumulator.jvp(results[0]) is None
 
 
 def test_an_accumulator_may_be_entered_again(x):

@@ -26,7 +26,7 @@ from .._record.stack import (
     notify_other_threads,
     recorders,
 )
-from .._util.errors import numpys_function
+from .._util.errors import numpys_function, user_line
 from .._util.source_locations import Stack, cut_stack, stack_here
 from .array import Array
 from .views import current
@@ -99,6 +99,22 @@ def record_exit_at(
         left = (LEFT.number, new_value_id(), value_id, how, cut_stack(stack, recorder.frames), data)
         add_structural_record(recorder, left)
         recorder.notice(LEFT, left)
+
+
+def record_exit_elsewhere(
+    recorder: Recorder, value_ids: Sequence[int], lost: set[tuple[int, str]], how: str
+) -> None:
+    """Record, once for each value and line, that another thread used values that a recorder follows.
+
+    recorder : the tape or accumulator.  value_ids : the values' ids; those that it does not follow are
+    ignored.  lost : its set of pairs (value id, line), to which new pairs are added.
+    how : where the values were used, for messages.
+    """
+    line = user_line()
+    for value_id in value_ids:
+        if value_id in recorder.followed and (value_id, line) not in lost:
+            lost.add((value_id, line))
+            record_exit([recorder], value_id, how)
 
 
 def weak_reference(data: RawArray | None) -> Callable[[], Any]:

@@ -226,17 +226,21 @@ def publish(
     trace : the run, with its arguments and results.
     plan : the kind of the record, CUSTOM or RECOMPUTED.
     make_call : returns the object that the record keeps; not called if no recorder follows an input.
-    with_exits : True to also notify these recorders of each ``np.asarray(x)`` inside the function, and
-    of each constant that may contain its result.
+    with_exits : True if the function has no rule of its own.  Then these recorders are also notified of
+    each ``np.asarray(x)`` inside the function, and of each constant that may contain its result.
     """
     keeps_records = trace.recorder.keeps_records
     inner = trace.name_results() if keeps_records else []
     value_ids = trace.input_ids()
     followers = followers_of(value_ids)
     outs = [new_value_id() if followers else 0 for _ in trace.leaves]
+    ids = outs
+    if with_exits:
+        # A result that the function computed from constants alone, such as float(x), is a constant.
+        ids = [out if i else 0 for out, i in zip(outs, trace.result_ids, strict=True)]
     results = [
-        wrap(keep_data(y), out, KEPT | (y._state & SCALAR))
-        for y, out in zip(trace.leaves, outs, strict=True)
+        wrap(keep_data(y), value_id, KEPT | (y._state & SCALAR))
+        for y, value_id in zip(trace.leaves, ids, strict=True)
     ]
     if AWAITED and not followers:
         cuts = [cut for x in trace.arrays if (cut := cut_of(x)) is not None]

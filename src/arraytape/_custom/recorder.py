@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Sequence
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._array.array import Array
-from .._array.exits import LEFT, LeftRecord
+from .._array.exits import ENTERED, LEFT, LeftRecord, record_exit_elsewhere
 from .._array.unfinished_writes import UNFINISHED
 from .._array.views import current, root_of
 from .._exits.constant_entries import Journal
@@ -27,6 +28,7 @@ from .._record.stack import (
     SeesAssignments,
     SeesCalls,
     add_structural_record,
+    entered,
     only_recorders,
     recorders,
 )
@@ -125,6 +127,8 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
         The Variables whose values differ from those of the first run.
     noticed
         A dict from the index in ``records`` to the plan, for records that were passed to ``notice``.
+    home, lost
+        The id of the thread of the run, and pairs (value id, line) of values that another thread used.
     cusped, careful, has_missing_rules
         True if a record has a cusp; needs a careful pass; belongs to an op without a rule.
     """
@@ -157,7 +161,17 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
         self.variable_values: list[tuple[Any, Any]] = []
         self.assigned_variables: list[tuple[Any, Any]] = []
         self.changed_variables: list[Any] = []
+        self.home, self.lost = get_ident(), set[tuple[int, str]]()
         self.cusped = self.careful = self.has_missing_rules = False
+
+    def used_elsewhere(self, value_ids: Sequence[int], /) -> None:
+        """Note that another thread used values of the run, as conversions to untracked data are noted.
+
+        Outer recorders (tapes) are themselves notified of values that they follow.
+        """
+        if get_ident() != self.home:
+            own = [value_id for value_id in value_ids if self.followed.made_of_inputs(value_id)]
+            record_exit_elsewhere(self, own, self.lost, "in another thread")
 
     def accessed(self, variable: Variable, /) -> None:
         """Note a read of a Variable; follow it if trainable, or changed since the first run.
@@ -233,7 +247,7 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
             raise ValueError(
                 f"{self.name}: the function uses a watched Array that is not among its positional "
                 f"arguments, in {where} [at {user_line()}]; its gradient would be lost. Pass it as "
-                "a positional argument, or stop_gradient it to use it as a constant"
+                "a positional argument and use that, or stop_gradient it to use it as a constant"
             )
         if self.on_capture is OnCapture.COLLECT:
             self.captures.append(value_id)
@@ -242,9 +256,12 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
         """Note that the last record has no rule (``has_missing_rules``), or else that it is ``careful``.
 
-        A careful pass calls the general method for each record, as complex data need.
+        A careful pass calls the general method for each record, as complex data need.  Constants that
+        entered ops in an inner user's function are added to the journal (``ENTERED``).
         """
-        if plan is LEFT:
+        if plan is ENTERED and self.journal is not None:
+            self.journal.entered_inside(record, self.records)
+        if plan is LEFT or plan is ENTERED:
             return
         if missing_rule(plan, record) is not None:
             self.has_missing_rules = True
@@ -301,6 +318,8 @@ class Trace:
         The private recorder of the run.
     arrays, value_ids
         The Arrays in the positional arguments, and the ids of the values that they held before the run.
+    result_ids
+        The id of each result inside the function; 0 for a result that does not depend on the inputs.
     y, rule
         The two results of the function: a nesting of Arrays, and the ``grad_fn`` or None.
     leaves
@@ -312,10 +331,12 @@ class Trace:
         recorder: FunctionRecorder,
         arrays: list[Array],
         value_ids: list[int],
+        result_ids: list[int],
         y: Nesting,
         rule: Any,
     ) -> None:
         self.recorder, self.arrays, self.value_ids = recorder, arrays, value_ids
+        self.result_ids = result_ids
         self.y, self.rule, self.leaves = y, rule, nest.leaves(y)
 
     def input_ids(self) -> list[int]:
@@ -364,10 +385,10 @@ def run_hidden(
     recorder = FunctionRecorder(
         name, followed, hidden, on_capture, keeps_records, program_modes=program_modes
     )
-    with only_recorders(recorder):
+    with only_recorders(), entered(recorder):
         y, rule = f(*inputs.args, **inputs.keywords)
-        recorder.result_ids(check_results(name, y))
-    return Trace(recorder, inputs.arrays, value_ids, y, rule)
+        result_ids = recorder.result_ids(check_results(name, y))
+    return Trace(recorder, inputs.arrays, value_ids, result_ids, y, rule)
 
 
 def ensured_id(leaf: Array) -> int:

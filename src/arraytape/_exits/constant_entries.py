@@ -16,7 +16,7 @@ from weakref import ref
 import numpy as np
 
 from .._array.exits import LEFT, STOPPED, LeftRecord
-from .._record.plan import PLANS, Plan, Record, Structural, inputs_of
+from .._record.plan import PLANS, Plan, Record, Structural, inputs_of, results_of
 from .._util.source_locations import Stack, stack_here
 
 SAMPLE = 64  # only so many first elements of constants and of converted values are compared
@@ -102,11 +102,16 @@ class Journal:
         came_back = any(map(self.has_converted_number, operands))
         self.entries.append((index, Entry(stack, plan.name, places, names), came_back))
 
-    def entered_inside(self, entries: Sequence[tuple[int, Entry, bool]], index: int) -> None:
-        """Add constants that entered ops in a user's function, whose call is record number ``index``.
+    def entered_inside(self, event: Sequence[Any], records: Sequence[Record]) -> None:
+        """Add the constants that entered ops in a user's function, with the number of its call.
 
-        entries : tuples as in ``self.entries``, noted while the function ran.
+        event : (ENTERED, tuples as in ``self.entries`` from the function's run, the id of a result).
+        records : those of the recorder; the record of the call need not be the last one.  If it is not
+        among them, as in a recorder that keeps no records, the number is -1.
         """
+        _, entries, value_id = event
+        places = range(len(records) - 1, -1, -1)
+        index = next((i for i in places if value_id in results_of(records[i])), -1)
         self.entries += [(index, entry, came_back) for _, entry, came_back in entries]
 
     def has_converted_number(self, data: Any) -> bool:

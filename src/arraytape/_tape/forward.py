@@ -12,16 +12,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from threading import get_ident
 from typing import Any
+from weakref import ref
 
 from .._array.aliasing import AddRecord, PutRecord
-from .._array.array import IS_VIEW, SCALAR, Array, namespace
-from .._array.exits import ENTERED, LEFT
+from .._array.array import IS_VIEW, MOVING, SCALAR, Array, namespace
+from .._array.exits import ENTERED, LEFT, record_exit_elsewhere
 from .._array.paths import Path, add_through, walk_path
 from .._array.views import current, lay_out_like, location, peek, private_handle
 from .._exits.constant_entries import Journal
 from .._exits.lost_parts import Doubt, LostParts
 from .._record.plan import LAYOUT, PLANS, Plan, Record, Structural, inputs_of, results_of
-from .._record.stack import STACK, BaseRecorder, push_recorder, recorders, remove_recorder
+from .._record.stack import OPEN, STACK, BaseRecorder, push_recorder, recorders, remove_recorder
 from .._storage.batched.batched_data import REPLAY, axis_ids_of, open_hidden_axis
 from .._storage.storage import storage_of
 from .._util.blocks import quietly
@@ -52,6 +53,8 @@ class ForwardPass(BaseRecorder):
     journal : the list of constants that enter ops and may come from a converted value; None until a
     value is converted to untracked data.
     after : list of the records since that conversion, without their kept values.
+    home : the id of the thread of the accumulator's block.
+    lost : pairs (value id, line) of followed values that another thread used at ``line``.
     tail : the records since the first undefined tangent, for reverse mode (KeptTail); None before.
     """
 
@@ -64,6 +67,8 @@ class ForwardPass(BaseRecorder):
         self.frames: list[int] = []
         self.journal: Journal | None = None
         self.after: list[Record] = []
+        self.home = 0
+        self.lost: set[tuple[int, str]] = set()
         self.tail: KeptTail | None = None
 
     # --- recording ------------------------------------------------------------------------------
@@ -74,16 +79,24 @@ class ForwardPass(BaseRecorder):
         """
         try:
             self.frames.append(id(innermost_outside_frame()))
+            self.home = get_ident()
             self.followed = self.known
             push_recorder(self)
+            OPEN[id(self)] = ref(self)
         except BaseException:  # an interruption, such as KeyboardInterrupt
             self.end_forward()
             raise
 
     def end_forward(self) -> None:
+        OPEN.pop(id(self), None)
         self.frames.clear()
         self.followed = UNFOLLOWED
         remove_recorder(self)
+
+    def used_elsewhere(self, value_ids: Sequence[int], /) -> None:
+        """Note that another thread used values: the tangents of what it computed are missing."""
+        if get_ident() != self.home:
+            record_exit_elsewhere(self, value_ids, self.lost, "in another thread")
 
     def watch_primal(self, x: Array, t: Array) -> None:
         """Follow the primal x with the tangent t: ops then compute tangents of values made from x."""
@@ -105,8 +118,9 @@ class ForwardPass(BaseRecorder):
         """
         plan = PLANS[record[0]]
         if self.journal is not None:
-            self.journal.note_constants(record, len(self.after), depth=2)
-            self.after.append(without_kept(plan, record))
+            with MOVING:
+                self.journal.note_constants(record, len(self.after), depth=2)
+                self.after.append(without_kept(plan, record))
         if self.tail is not None:
             self.tail.records.append(record)
         errors = [
@@ -160,7 +174,7 @@ class ForwardPass(BaseRecorder):
                 self.after.append(tuple(record))
             self.journal.note_exit(record)
         elif plan is ENTERED and self.journal is not None:
-            self.journal.entered_inside(record[1], len(self.after) - 1)
+            self.journal.entered_inside(record, self.after)
 
     def report_exits(
         self, y: Array, found: Array | None, mode: str, doubts: list[Doubt] | None

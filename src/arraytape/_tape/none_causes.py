@@ -84,6 +84,13 @@ def ran_outside(where: str) -> str:
     return f"{where} ran outside the tape's block. Move it into the block"
 
 
+def ran_elsewhere(where: str) -> str:
+    return (
+        f"{where} ran in another thread or task, which the tape does not record. Run it inside "
+        "`with tape.in_this_thread():`"
+    )
+
+
 def ran_stopped(where: str, pause: Pause | None = None) -> str:
     if pause is not None and pause.generator:
         return (
@@ -202,7 +209,14 @@ def why_not_recorded(request: Request, time: int, where: str) -> str:
     pause = pause_at(recording, time)
     if pause is not None:
         return ran_stopped(where, pause)
+    if is_read_by(recording, request.source):
+        return ran_elsewhere(where)
     return used_too_early(where, request.source) if time < request.since else ""
+
+
+def is_read_by(recording: Recording, x: Array) -> bool:
+    """Return True if x is a Variable that the tape would watch if an op in its thread read x."""
+    return recording.watches_variables and x._has_state and getattr(x, "_trainable", False)
 
 
 def pause_at(recording: Recording, time: int) -> Pause | None:

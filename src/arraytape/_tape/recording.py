@@ -20,13 +20,13 @@ import numpy as np
 from .._array.aliasing import VIEW, ViewsRead, view_record, watch_record
 from .._array.array import IS_VIEW, MOVING, Array
 from .._array.cuts import ENOUGH, budget, forget_freed_tapes, may_note
-from .._array.exits import ENTERED, LEFT, record_exit
+from .._array.exits import ENTERED, LEFT, record_exit_elsewhere
 from .._array.paths import Path
 from .._array.views import location
 from .._exits.constant_entries import Journal
 from .._exits.modes import mode_of
 from .._record.mode_stack import MODES, notify_access, notify_watched
-from .._record.plan import Plan, Record, Structural, results_of
+from .._record.plan import Plan, Record, Structural
 from .._record.stack import (
     AWAITED,
     OPEN,
@@ -411,11 +411,8 @@ class Recording(BaseRecorder, SeesAssignments):
         """
         if get_ident() == self.home or get_ident() in self.workers:
             return  # another asyncio task in a thread of the tape used the values: that is no mistake
-        line = user_line()
-        for value_id in value_ids:
-            if value_id in self.followed and (value_id, line) not in self.lost:
-                self.lost = {*self.lost, (value_id, line)}
-                record_exit([self], value_id, "in another thread: see in_this_thread")
+        self.lost = self.lost or set()
+        record_exit_elsewhere(self, value_ids, self.lost, "in another thread: see in_this_thread")
 
     def close_everywhere(self) -> None:
         """Close the tape's own block and all its ``in_this_thread`` blocks."""
@@ -472,7 +469,7 @@ class Recording(BaseRecorder, SeesAssignments):
             self.note_exit(record)
         elif plan is ENTERED:
             if self.journal is not None:
-                self.journal.entered_inside(record[1], self.index_of_record(record[2]))
+                self.journal.entered_inside(record, self.records)
         elif missing_rule(plan, record) is not None:
             self.has_missing_rules = True
         else:
@@ -497,11 +494,6 @@ class Recording(BaseRecorder, SeesAssignments):
                 journal = self.journal = Journal(self.known, self.frames)
                 self.choose_record()
             journal.note_exit(record)
-
-    def index_of_record(self, value_id: int) -> int:
-        """Return the index of the record that made a value; the search begins with the last record."""
-        places = range(len(self.records) - 1, -1, -1)
-        return next(place for place in places if value_id in results_of(self.records[place]))
 
     def watch_nesting(self, x: Nesting) -> None:
         """Watch all Arrays in a nesting: record the ops on them and on values computed from them."""

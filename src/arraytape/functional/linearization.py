@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from .._array.array import Array, namespace
 from .._array.views import private_handle
 from .._exits.lost_parts import Doubt, LostParts
@@ -12,7 +14,7 @@ from .._exits.modes import mode_of
 from .._record.plan import Plan, Record, inputs_of, plan_of, results_of
 from .._storage.batched.batched_data import REPLAY, new_axis_id, open_hidden_axis
 from .._storage.storage import STORAGES
-from .._tape.arguments import UnconnectedGradients, differentiable, filled_like
+from .._tape.arguments import UnconnectedGradients, filled_like
 from .._tape.differentiation import Differentiation, compute_gradient, gradients_have_nan
 from .._tape.forward import ForwardPass
 from .._tape.jacobian import (
@@ -202,17 +204,20 @@ class Linearization:
         """Return the Jacobian of each result, in the nesting of the inputs, by forward mode.
 
         If a column has a NaN, use reverse mode, which can replace 0 times infinity by 0 where a result
-        does not depend on an input element.
+        does not depend on an input element.  Complex results keep their columns: a row of theirs has the
+        real part alone.
 
         chunk_size : the largest number of columns that one pass computes, or None.
         """
         columns = [self.columns_of(at, chunk_size) for at in range(len(self.arrays))]
-        if gradients_have_nan(part for column in columns for part in column):
-            return self.by_rows(chunk_size)
-        return [
+        found = [
             nest.pack_nesting(self.inputs.chosen, [column[i] for column in columns])
             for i in range(len(self.results))
         ]
+        if gradients_have_nan(part for column in columns for part in column):
+            pairs = zip(self.results, found, self.by_rows(chunk_size), strict=True)
+            return [part if y.dtype.kind == "c" else row for y, part, row in pairs]
+        return found
 
     def columns_of(self, at: int, chunk_size: int | None) -> list[Array]:
         """Return the Jacobian of each result with respect to the input ``arrays[at]``, by forward mode.
@@ -223,15 +228,18 @@ class Linearization:
         x = self.arrays[at]
         shapes = [tuple(y.shape) + tuple(x.shape) for y in self.results]
         if not x.size:
-            return [
+            columns = [
                 filled_like("zeros", y, shape)
                 for y, shape in zip(self.results, shapes, strict=True)
             ]
-        columns = [
-            xp.reshape(xp.moveaxis(part, 0, -1), shape, copy=True)
-            for part, shape in zip(self.unit_tangents(at, chunk_size), shapes, strict=True)
-        ]
-        return [part if differentiable(part) else xp.astype(part, x.dtype) for part in columns]
+        else:
+            columns = [
+                xp.reshape(xp.moveaxis(part, 0, -1), shape, copy=True)
+                for part, shape in zip(self.unit_tangents(at, chunk_size), shapes, strict=True)
+            ]
+        # A derivative has the precision of its input, in either mode.
+        kept = {"f": x.dtype, "c": np.result_type(x.dtype, np.complex64)}
+        return [xp.astype(part, kept.get(part.dtype.kind, x.dtype), copy=False) for part in columns]
 
     def unit_tangents(self, at: int, chunk_size: int | None) -> list[Array]:
         """Return the derivatives of each result along all unit vectors of the input ``arrays[at]``.

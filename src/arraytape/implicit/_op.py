@@ -20,7 +20,7 @@ import arraytape as xp
 from .._array.array import Array
 from .._custom.gradient import call_with_rule
 from .._custom.recorder import FunctionRecorder
-from .._record.stack import only_recorders, recorders
+from .._record.stack import Recorder, only_recorders, recorders
 from .._tape.arguments import differentiable
 from .._util import nest
 from .._util.errors import user_line
@@ -60,7 +60,7 @@ def solve_recorded(
             vectors.append(found)
             probes += [numbers.probe(found)] if outside else []
         if vectors and outside:
-            check_captures(numbers, found)
+            check_captures(numbers, found, outside)
         n, dtype = problem.layout.size, problem.layout.dtype
         v = examples.stack_examples(vectors, (n,), dtype)
         made = examples.stack_examples(matrices, (n, n), dtype) if matrices else None
@@ -135,15 +135,19 @@ def relative_change(before: Vector, now: Vector) -> float:
     return float(np.max(np.abs(now - before)[both])) / size if size else np.inf
 
 
-def check_captures(numbers: NumpyProblem, v: Vector) -> None:
-    """Raise ValueError if the function uses a followed Array or a Variable that is not in theta.
+def check_captures(numbers: NumpyProblem, v: Vector, outside: Sequence[Recorder]) -> None:
+    """Raise ValueError if the function uses a followed Array or a Variable other than as its argument.
 
-    Such a gradient would be lost.  The function runs once, at v, to find out.
+    Such a gradient would be lost, also if the Array is in theta as well.  The function runs once, at v
+    and with constant arguments, to find out.
+
+    outside : the recorders that are active outside of the solve.
     """
     problem = numbers.problem
-    (recorder,) = recorders()
-    problem.residual(numbers.point(v), own_handles(numbers.leaves))
-    if isinstance(recorder, FunctionRecorder) and recorder.variables:
+    recorder = FunctionRecorder(problem.name, (), outside, keeps_records=False)
+    with only_recorders(recorder):
+        problem.residual(numbers.point(v), own_handles(numbers.leaves))
+    if recorder.variables:
         names = ", ".join(repr(variable.name) for variable in recorder.variables)
         raise ValueError(
             f"{problem.name}: the function reads the Variables {names} [at {user_line()}], whose "
