@@ -13,9 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakValueDictionary, ref
-
-import numpy as np
+from weakref import WeakValueDictionary
 
 from .._record.plan import Structural
 from .._record.stack import (
@@ -27,6 +25,7 @@ from .._record.stack import (
     recorders,
 )
 from .._util.errors import numpys_function, user_line
+from .._util.references import weak_reference
 from .._util.source_locations import Stack, cut_stack, stack_here
 from .array import Array
 from .views import current
@@ -115,14 +114,6 @@ def record_exit_elsewhere(
         if value_id in recorder.followed and (value_id, line) not in lost:
             lost.add((value_id, line))
             record_exit([recorder], value_id, how)
-
-
-def weak_reference(data: RawArray | None) -> Callable[[], Any]:
-    """Return a weak reference to a NumPy array, or a function that returns None for other data.
-
-    A record of a conversion uses it: it must not keep the converted data in memory.
-    """
-    return ref(data) if isinstance(data, np.ndarray) else lambda: None
 
 
 class LeftRecord(NamedTuple):

@@ -13,10 +13,9 @@ from collections.abc import Container, Iterator, Sequence
 from typing import Any, NamedTuple
 from weakref import ref
 
-import numpy as np
-
 from .._array.exits import LEFT, STOPPED, LeftRecord
 from .._record.plan import PLANS, Plan, Record, Structural, inputs_of, results_of
+from .._storage.storage import STORAGES, storage_of
 from .._util.source_locations import Stack, stack_here
 
 SAMPLE = 64  # only so many first elements of constants and of converted values are compared
@@ -174,8 +173,8 @@ def numbers_of(data: Any) -> Iterator[Any]:
     """
     if isinstance(data, float | complex):
         values = [data]
-    elif isinstance(data, np.ndarray) and data.dtype.kind in "fc":
-        values = data.flat[:SAMPLE].tolist()
+    elif data is not None and type(data) in STORAGES and data.dtype.kind in "fc":
+        values = storage_of(data).first_numbers(data, SAMPLE).ravel().tolist()
     else:
         return
     for value in values:
@@ -185,5 +184,5 @@ def numbers_of(data: Any) -> Iterator[Any]:
 
 
 def may_share_memory(data: Any, other: Any) -> bool:
-    both = isinstance(data, np.ndarray) and isinstance(other, np.ndarray)
-    return both and np.may_share_memory(data, other)
+    both = type(data) in STORAGES and type(data) is type(other)
+    return both and storage_of(data).shares(data, other)

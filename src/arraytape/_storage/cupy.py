@@ -625,6 +625,11 @@ class CuPyStorage(Storage):
         found: np.ndarray[Any, Any] = self.cupy.asnumpy(data)
         return found
 
+    def first_numbers(self, data: Any, count: int) -> np.ndarray[Any, Any]:
+        if self.cupy.cuda.get_current_stream().is_capturing():  # the memory has no values yet
+            return np.empty(0, data.dtype)
+        return super().first_numbers(data, count)
+
     def shares(self, part: Any, whole: RawArray) -> bool:
         return bool(self.cupy.may_share_memory(part, whole))
 

@@ -10,6 +10,7 @@ returns False from ``in_place``, and Arrays write by ``put``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
@@ -314,6 +315,18 @@ class Storage:
         """Return the least and the greatest of some integers; (0, -1) if there are none."""
         found = self.host(integers)
         return (int(found.min()), int(found.max())) if found.size else (0, -1)
+
+    def first_numbers(self, data: Any, count: int) -> np.ndarray[Any, Any]:
+        """Return at least the first ``count`` elements in C order, or all, as a NumPy array.
+
+        Messages about lost gradients compare them, so that a trace of a function adds no guard.
+        """
+        while len(data.shape) > 1 and data.shape[0]:
+            rows = math.ceil(count / max(math.prod(data.shape[1:]), 1))
+            if rows > 1:
+                return self.host(data[:rows])
+            data = data[0, ...]
+        return self.host(data[:count] if data.shape else data)
 
     def bincount(self, integers: Any, size: int) -> Any:
         """Count how often each of 0, ..., size - 1 occurs in ``integers``; perhaps return NumPy data."""

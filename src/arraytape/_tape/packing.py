@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary, ref
+from typing import Any
+from weakref import WeakValueDictionary
 
 from .._array.array import KEPT, Array, wrap
 from .._array.views import current
@@ -18,9 +18,7 @@ from .._record.plan import Plan, Record, plan_of
 from .._storage.batched.batched_data import Batched
 from .._storage.storage import STORAGES
 from .._util.errors import describe, layout_text, user_line
-
-if TYPE_CHECKING:
-    from .._util.array_types import RawArray
+from .._util.references import weak_reference
 
 Pack = Callable[[Array], Any]
 Unpack = Callable[[Any], Array]
@@ -55,17 +53,6 @@ class Packed:
                 f"pack, got {describe(x)} [at {user_line()}]"
             )
         return current(x)[1]
-
-
-def weak_reference(data: RawArray) -> Callable[[], Any]:
-    """Return a weak reference to an array; if its type allows none, a function that returns None.
-
-    It shows whether an array is still alive, or its ``id()`` may be that of a newer array.
-    """
-    try:
-        return ref(data)
-    except TypeError:
-        return lambda: None
 
 
 class Packing:

@@ -1,9 +1,11 @@
-"""Reference counts, which show that nothing but a container still refers to an object."""
+"""Reference counts and weak references, which show whether something else refers to an object."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from sys import getrefcount
 from typing import Any
+from weakref import ref
 
 
 def references_to_item(container: Any, key: Any) -> int:
@@ -16,3 +18,14 @@ def references_to_item(container: Any, key: Any) -> int:
 
 
 ALONE = references_to_item([object()], 0)
+
+
+def weak_reference(thing: Any) -> Callable[[], Any]:
+    """Return a weak reference; if the type of ``thing`` allows none, a function that returns None.
+
+    It shows whether an array is still alive, or its ``id()`` may be that of a newer array.
+    """
+    try:
+        return ref(thing)
+    except TypeError:
+        return lambda: None

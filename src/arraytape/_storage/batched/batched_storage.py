@@ -114,6 +114,9 @@ class BatchedStorage(Storage):
     def host(self, data: Any) -> np.ndarray[Any, Any]:
         raise refusal("a look at the values", data)
 
+    def first_numbers(self, data: Any, count: int) -> np.ndarray[Any, Any]:
+        return storage_of(data.data).first_numbers(data.data, count)
+
     def in_place(self, data: Any) -> bool:
         return storage_of(data.sample).in_place(data.sample)
 

@@ -42,6 +42,7 @@ from .traced import (
     read_only_call,
     traced_value,
     traced_values,
+    untraced,
 )
 
 if TYPE_CHECKING:
@@ -220,6 +221,9 @@ class TracedStorage(Storage):
     def host(self, data: RawArray) -> np.ndarray[Any, Any]:
         found: np.ndarray[Any, Any] = guarded_value(data)
         return found
+
+    def first_numbers(self, data: Any, count: int) -> np.ndarray[Any, Any]:
+        return self.base.first_numbers(untraced(data), count)
 
     def refuse_replay(self, data: Any, why: str) -> None:
         data.trace.spoil(why)
