@@ -5,7 +5,8 @@ afterwards.  If the constant depends on the number, the derivative lacks a part.
 such cases as ``Doubt`` objects.  ``grad`` and the other function transformations pass these to
 ``settle_doubts``, which runs the function again, and compares the derivative along one direction with
 finite differences.  Differences are inconclusive at kinks, in noise, and if a run would have side
-effects.  Then the analysis of the user's code (``_exits``) decides.
+effects.  Their agreement is inconclusive if a search of ``scipy.optimize`` converted the value.  Then
+the analysis of the user's code (``_exits``) decides.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from .._array.views import peek
 from .._exits.lost_parts import Doubt, Finding, report_findings
 from .._exits.messages import lost_message
 from .._exits.modes import mode_of
+from .._exits.suspected_exits import Exit
 from .._storage.storage import storage_of
 from .._util import nest
 from .._util.blocks import Quiet
@@ -35,6 +37,7 @@ SUSPICIOUS = 100 * FOUND
 ROUNDED = 64  # assumed rounding error of the function's values, in units of eps * max(abs(values))
 # A dict from keys (``key_of_doubts``) to Verdicts, so that not all calls of a function are checked.
 KNOWN: dict[object, Verdict] = {}
+SEARCHES = "scipy.optimize."
 Slope = Callable[[Sequence[Array]], Any]  # maps a direction to the derivative along the direction
 
 
@@ -101,7 +104,8 @@ def settle_doubts(
         is_suspected = any(doubt.findings for doubt in found)
         try:
             shown = compare_slopes(again, value, slope, tangents, is_suspected)
-            verdict.finding, verdict.is_clear = shown or None, True
+            searched = any(is_in_search(exit_) for doubt in found for exit_ in doubt.exits)
+            verdict.finding, verdict.is_clear = shown or None, bool(shown) or not searched
         except TooLong:
             verdict.is_clear, verdict.is_costly = False, True
         except Exception:  # Unrepeatable, or an error of f at the arguments of a difference
@@ -114,6 +118,15 @@ def settle_doubts(
         what = f"{caller}: along one direction the {doubt.what} is {verdict.finding}"
         findings = [Finding(lost_message(doubt.exits, what), True)]
     report_findings(findings)
+
+
+def is_in_search(exit_: Exit) -> bool:
+    """Return True if a conversion, such as ``float(x)``, was made while a solver of SciPy searched.
+
+    The result of a search changes in steps of its tolerance.  So differences may be 0 like a derivative
+    that lacks the search's part, and their agreement does not show that the derivative is right.
+    """
+    return any(str(place.names.get("__name__")).startswith(SEARCHES) for place in exit_.stack)
 
 
 def key_of_doubts(caller: str, again: Rerun, doubts: Sequence[Doubt]) -> object:

@@ -80,6 +80,7 @@ TABLES: dict[str, dict[str, str]] = {
     DISPATCHED: {
         "pandas.core.construction": f"{__package__}.pandas_objects",
         "scipy._lib._array_api": f"{__package__}.dispatched",
+        "scipy.optimize._optimize": f"{__package__}.searches",
     },
 }
 Change = Callable[[ModuleType], None]

@@ -65,13 +65,15 @@ def state_solver(module: str, name: str, f: str, by: tuple[str, ...], ours: str)
     @hooks(module, name, always=True)
     def solve_by_implicit(*args: Any, **keywords: Any) -> Any:
         theirs = original(module, name)
-        given = inspect.signature(theirs).bind(*args, **keywords).arguments
+        call = inspect.signature(theirs).bind(*args, **keywords)
+        given = call.arguments
         values = [given.get(key) for key in by] + used_by(given[f])
         if is_library_function(given[f]):
             return theirs(*args, **keywords)
         refuse_followed_options(f"scipy.optimize.{name}", given, {f, *by})
         if not is_wanted(values):
-            return theirs(*args, **keywords)
+            given.update({key: plain_data(given[key]) for key in STARTS if key in given})
+            return theirs(*call.args, **call.kwargs)
         others = {key: x for name in kwargs_name(theirs) for key, x in given.pop(name, {}).items()}
         if given.get("args", ()) is None:
             given["args"] = ()
@@ -237,7 +239,9 @@ SCALAR_SOLVERS = {
     "newton": (ZEROS, "func"),
     "root_scalar": ("scipy.optimize._root_scalar", "f"),
     "minimize_scalar": ("scipy.optimize._minimize", "fun"),
+    **dict.fromkeys(("brent", "fminbound"), ("scipy.optimize._optimize", "func")),
 }
+MINIMIZERS = ("minimize_scalar", "brent", "fminbound", "golden")
 
 
 def function_on_values(function: Function) -> Function:
@@ -273,46 +277,56 @@ def plain_options(given: dict[str, Any]) -> dict[str, Any]:
     return options
 
 
-def state_scalar_solver(module: str, name: str, f: str) -> None:
-    """Give the solution of SciPy's solver ``name``, a root or minimum of one variable, derivatives.
+def solve_scalar(
+    module: str, name: str, f: str, args: tuple[Any, ...], keywords: dict[str, Any]
+) -> Any:
+    """Call SciPy's solver ``name`` of one variable; its solution, a root or minimum, has derivatives.
 
     SciPy's own code computes the solution from values.  ``implicit`` checks the solution, and recorded
-    Newton steps give the derivatives with respect to all Arrays that the user's function uses.
+    Newton steps give the derivatives with respect to all Arrays that the user's function uses.  Those
+    with respect to brackets, starts and tolerances are 0.
     f : name of SciPy's parameter that is a function.
     """
-    minimizes = name == "minimize_scalar"
+    theirs, minimizes = original(module, name), name in MINIMIZERS
+    given = inspect.signature(theirs).bind(*args, **keywords).arguments
+    function, more = given.pop(f), given.pop("args", ())
+    more = more if isinstance(more, tuple) else (more,)
+    # A minimum may lie at a bound.  If a bound is the only Array, SciPy's recorded search has its slope.
+    limits = ("x1", "x2", "bounds") if minimizes else ()
+    options = [value for key, value in given.items() if key not in limits]
+    if is_library_function(function) or not is_wanted([more, *used_by(function), *options]):
+        return theirs(*args, **keywords)
+    plain, found = plain_options(given), []
+    pairs = given.get("fprime") is True or given.get("fprime2") is True
+
+    def solve(_: Any, *theta: Any) -> Any:
+        found.append(theirs(function_on_values(function), args=theta, **plain))
+        return solution_in(found[-1])
+
+    def value(x: Array, *theta: Any) -> Any:
+        y = function(x, *theta)
+        return y[0] if pairs else y
+
+    value.__name__ = display_name(function)
+
+    def value_here(x: Array) -> Any:
+        return value(x, *more)
+
+    start = asarray(0.0 if given.get("x0") is None else plain["x0"])
+    with only_recorders():
+        problem = implicit.minimum if minimizes else implicit.root
+        x = problem(value, start.astype(np.result_type(start.dtype, 0.0)), *more, solver=solve)
+    equation = (lambda x: element_slope(value_here, x)) if minimizes else value_here
+    x = with_slope(x, newton_steps(equation, x))
+    return with_solution(found[-1], x, value_here, minimizes)
+
+
+def state_scalar_solver(module: str, name: str, f: str) -> None:
+    """Make SciPy's solver of one variable run ``solve_scalar``, whose parameters these are."""
 
     @hooks(module, name, always=True)
-    def solve_scalar(*args: Any, **keywords: Any) -> Any:
-        theirs = original(module, name)
-        given = inspect.signature(theirs).bind(*args, **keywords).arguments
-        function, more = given.pop(f), given.pop("args", ())
-        more = more if isinstance(more, tuple) else (more,)
-        if is_library_function(function) or not is_wanted([more, *used_by(function)]):
-            return theirs(*args, **keywords)
-        options, found = plain_options(given), []
-        pairs = given.get("fprime") is True or given.get("fprime2") is True
-
-        def solve(_: Any, *theta: Any) -> Any:
-            found.append(theirs(function_on_values(function), args=theta, **options))
-            return solution_in(found[-1])
-
-        def value(x: Array, *theta: Any) -> Any:
-            y = function(x, *theta)
-            return y[0] if pairs else y
-
-        value.__name__ = display_name(function)
-
-        def value_here(x: Array) -> Any:
-            return value(x, *more)
-
-        start = asarray(0.0 if given.get("x0") is None else options["x0"])
-        with only_recorders():
-            problem = implicit.minimum if minimizes else implicit.root
-            x = problem(value, start.astype(np.result_type(start.dtype, 0.0)), *more, solver=solve)
-        equation = (lambda x: element_slope(value_here, x)) if minimizes else value_here
-        x = with_slope(x, newton_steps(equation, x))
-        return with_solution(found[-1], x, value_here)
+    def call_solver(*args: Any, **keywords: Any) -> Any:
+        return solve_scalar(module, name, f, args, keywords)
 
 
 def solution_in(found: Any) -> Any:
@@ -323,13 +337,18 @@ def solution_in(found: Any) -> Any:
     )  # fmt: skip
 
 
-def with_solution(found: Any, x: Array, value: Function) -> Any:
+def with_solution(found: Any, x: Array, value: Function, minimizes: bool) -> Any:
     """Return SciPy's result ``found`` with the Array x as its root or minimum.
 
     value : the user's function, which gives the value ``fun`` at a minimum.
+    minimizes : True if the second item of a tuple is this value.
     """
     if isinstance(found, tuple):
-        rest = [with_solution(r, x, value) if hasattr(r, "root") else r for r in found[1:]]
+        rest = [
+            with_solution(r, x, value, minimizes) if hasattr(r, "root") else r for r in found[1:]
+        ]
+        if minimizes:
+            rest[0] = with_slope(asarray(rest[0]), value(x))
         return type(found)(x, *rest) if hasattr(found, "_fields") else (x, *rest)
     if isinstance(found, float | np.generic | np.ndarray):
         return x
@@ -346,7 +365,7 @@ def fixed_point(
     theirs = original("scipy.optimize._minpack_py", "fixed_point")
     more = args if isinstance(args, tuple) else (args,)
     if is_library_function(func) or not is_wanted([more, *used_by(func)]):
-        return theirs(func, x0, args, *options, **keywords)
+        return theirs(func, plain_data(x0), args, *options, **keywords)
 
     def solve(x0: Any, *theta: Any) -> Any:
         return theirs(function_on_values(func), x0, theta, *options, **keywords)
