@@ -132,6 +132,8 @@ LOGSUMEXP = [
     pytest.param([1000.0, 1000.0], [0.5, 0.5], id="76-large"),
     pytest.param([-inf, -inf], [nan, nan], id="76-nothing"),
     pytest.param([inf, 0.0], [nan, 0.0], id="76-infinity"),
+    pytest.param([nan, 0.0], [nan, nan], id="76-NaN"),
+    pytest.param([-inf, nan], [nan, nan], id="76-minus infinity and NaN"),
 ]
 
 

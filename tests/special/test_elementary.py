@@ -177,6 +177,29 @@ def test_logsumexp_has_scipys_values_and_a_slope_by_its_weights(a, b):
             np.testing.assert_allclose(np.asarray(slope), np.exp(np.asarray(a)), rtol=1e-14)
 
 
+@pytest.mark.parametrize("return_sign", [False, True])
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ([1.0, np.nan, 2.0], None),
+        ([1.0, np.nan, 2.0], [1.0, 2.0, 3.0]),
+        ([-np.inf, np.nan], [1.0, 2.0]),
+        ([np.inf, np.nan, 1.0], [1.0, 2.0, 0.5]),
+        ([1.0, 2.0], [1.0, np.nan]),
+        ([1 + 1j, np.nan], [1.0, 2.0]),
+    ],
+)
+def test_where_logsumexp_is_nan_so_are_all_slopes(a, b, return_sign):
+    operands = [xp.asarray(x) for x in (a, b) if x is not None]
+    with xp.GradientTape() as tape:
+        tape.watch(operands)
+        found = xp.special.logsumexp(*operands[:1], None, *operands[1:], return_sign=return_sign)
+        y = xp.real(found[0] if return_sign else found)
+    assert np.isnan(np.asarray(y))
+    for slope in tape.gradient(y, operands):
+        assert np.isnan(np.asarray(slope)).all()
+
+
 def test_logsumexp_under_vmap():
     a, b = np.random.default_rng(0).normal(size=(2, 3, 4))
     b[:, 1] = b[:, 0] = 0.0

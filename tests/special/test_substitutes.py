@@ -67,6 +67,8 @@ CASES |= {
     "ndtri_exp": [[-np.append(SIZES, [0.0, 1e5, math.inf])]],
     "powm1": [[np.append(SIZES, [0.0]), np.asarray([-2.0, -1e-9, 0.0, 0.3])[:, None]], [-2.0, 3.0]],
     "wrightomega": [[ANY]],
+    "nrdtrimn": [[np.append(SHARES, [-0.1, 1.1, math.nan]), np.asarray([[-1.0], [0.0], [2.0]]), 0.3]],
+    "nrdtrisd": [[-0.2, np.append(SHARES, [-0.1, 1.1, math.nan]), np.asarray([[-0.2], [0.3]])]],
     "diric": [[TURNS[:-2, None] * math.pi, np.asarray([1.0, 2.0, 5.0, 0.0, 2.5])]],
     "hyp0f1": [[SHAPES[1:5, None], np.append(SIZES[:-2], -SIZES[:-2])]],
     "pdtrik": [[SHARES[3:7], np.asarray([[0.3], [2.0], [8.0]])]],

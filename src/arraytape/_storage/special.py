@@ -182,10 +182,23 @@ class CuPySpecial(Special):
         for known in (name, name.removeprefix("_")):
             found = getattr(library, known, None)
             if callable(found):  # CuPy's _zeta is a module
-                return found if hasattr(found, "nin") else functools.partial(self.of_data, found)
+                if hasattr(found, "nin"):
+                    return functools.partial(self.call_ufunc, name, found)
+                return functools.partial(self.of_data, found)
         if name in SUBSTITUTES:
             return functools.partial(SUBSTITUTES[name], xp=self.xp)
         raise TypeError(not_in_cupy(f"special.{name}", self.xp))
+
+    def call_ufunc(self, name: str, ufunc: Callable[..., Any], *operands: Any) -> Any:
+        """Call CuPy's ufunc; raise ``not_in_cupy``'s error if none of its loops has these dtypes."""
+        try:
+            return ufunc(*operands)
+        except TypeError as error:
+            if "Wrong type" not in str(error):
+                raise
+            dtypes = [str(getattr(x, "dtype", type(x).__name__)) for x in operands]
+            what = f"special.{name} of {', '.join(dict.fromkeys(dtypes))} data"
+            raise TypeError(not_in_cupy(what, self.xp)) from error
 
     def of_data(self, function: Callable[..., Any], *operands: Any, **keywords: Any) -> Any:
         given = [x if hasattr(x, "dtype") else self.xp.full((), x) for x in operands]

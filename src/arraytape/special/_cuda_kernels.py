@@ -27,6 +27,7 @@ KERNELS_IN_CPP = """
     _spherical_in      ld->d            bessel.cuh           spherical_i
     _spherical_jn      ld->d            bessel.cuh           spherical_j
     _spherical_kn      ld->d,lD->D      bessel.cuh           spherical_k
+    _spherical_yn      ld->d            bessel.cuh           spherical_y
     agm                dd->d            agm.h                xsf::agm
     airy               d->dddd          cephes/airy.h        xsf::cephes::airy
     besselpoly         ddd->d           cephes/besselpoly.h  xsf::cephes::besselpoly

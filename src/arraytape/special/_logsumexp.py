@@ -121,9 +121,13 @@ def _log_and_phase(
     terms = terms / where(finite, phase, 1.0) if with_phase else terms
     total = sum_of(terms, axis=axes, keepdims=True)
     fixed = stop_gradient(total)
-    # Where the sum overflows or the value is undefined, nan_slope is sqrt(0), whose slope is NaN.
-    # Elsewhere it is sqrt(1): a NaN there would make a second backward pass compute each gradient.
-    nothing = 0.0 * sum_of(real(where(isfinite(a), a, 0.0)), axis=axes, keepdims=True)
+    # Where the sum overflows or the value is undefined, nan_slope is sqrt(0) or sqrt(NaN), whose slope
+    # is NaN.  Elsewhere it is sqrt(1): a NaN there would make a second backward pass compute each
+    # gradient.  If the value is NaN, the slope is NaN with respect to all elements of a and b.
+    undefined = isnan(value)
+    nothing = 0.0 * sum_of(real(where(isfinite(a) | undefined, a, 0.0)), axis=axes, keepdims=True)
+    if b is not None:
+        nothing = nothing + 0.0 * sum_of(real(where(undefined, b, 0.0)), axis=axes, keepdims=True)
     nan_slope = sqrt(where(finite & isfinite(fixed), 1.0, nothing))
     # ``total`` is the sum of exp(a - value), which is 1 up to rounding of the sum and of ``value``.  It
     # is far from 1 only where terms of opposite signs cancel.

@@ -69,9 +69,20 @@ def gdtrix(a: RawArray, b: RawArray, p: RawArray, *, xp: Namespace) -> Any:
     return xp.special.gammaincinv(b, p) / a
 
 
+def normal_quantile(p: RawArray, xp: Namespace) -> Any:
+    """Return ndtri(p), but NaN at 0 and 1, and at 1/2 the rounded number with which SciPy divides."""
+    found = xp.where(p == 0.5, 6.637989419862078e-17, xp.special.ndtri(p))
+    return xp.where((p > 0) & (p < 1), found, math.nan)
+
+
+@substitute
+def nrdtrimn(p: RawArray, std: RawArray, x: RawArray, *, xp: Namespace) -> Any:
+    return xp.where(std > 0, x - std * normal_quantile(p, xp), math.nan)
+
+
 @substitute
 def nrdtrisd(mn: RawArray, p: RawArray, x: RawArray, *, xp: Namespace) -> Any:
-    return (x - mn) / xp.special.ndtri(p)
+    return (x - mn) / normal_quantile(p, xp)
 
 
 @substitute

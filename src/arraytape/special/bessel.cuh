@@ -159,6 +159,18 @@ __device__ double spherical_j(long n, double x) {
     return sqrt(0.5 * BESSEL_PI / x) * bessel_j(n + 0.5, x);
 }
 
+// Recurrence from the degrees -1 and 0, stable as the values grow with the degree: DLMF 10.51.1.
+__device__ double spherical_y(long n, double x) {
+    if (n < 0) return nan("");
+    if (x == 0.0 || isinf(x)) return x == 0.0 ? log(0.0) : 0.0;
+    double y = -cos(x) / x, before = sin(x) / x;
+    for (long l = 0; l < n && !isinf(y); ++l) {
+        double next = (2.0 * l + 1.0) / x * y - before;
+        before = y, y = next;
+    }
+    return y;
+}
+
 __device__ double spherical_i(long n, double x) {
     if (n < 0) return nan("");
     if (x == 0.0 || isinf(x)) return x == 0.0 ? n == 0 : x;
