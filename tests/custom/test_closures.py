@@ -250,3 +250,77 @@ def test_gradients_of_variables_are_checked(gradients, says):
         tape.gradient(y, w)
     with pytest.raises(ValueError, match=says):
         tape.jacobian(y, w)
+
+
+# --- the caller's Array of an argument, used next to the argument or in its place ----------------------
+OWN = {
+    "op": lambda outer, x: x * outer,
+    "constant term": lambda outer, x: x + xp.sum(outer * outer),
+    "in its place": lambda outer, x: outer * 2.0,
+    "result": lambda outer, x: outer,
+    "view": lambda outer, x: x * outer[:1],
+    "sequence": lambda outer, x: xp.concat([x, outer])[:3],
+    "nested": lambda outer, x: xp.custom_gradient(lambda w: (w * 1.0, lambda dy: dy))(outer) + x,
+    "recompute": lambda outer, x: xp.recompute_grad(lambda x: x * outer)(x),
+}
+ONES = np.ones(3)
+MODES_OF_OWN = {
+    "grad": lambda f, x: xp.grad(f)(x),
+    "jacobian": lambda f, x: xp.jacobian(f)(x),
+    "hessian": lambda f, x: xp.hessian(f)(x),
+    "jvp": lambda f, x: xp.jvp(f, (x,), (xp.asarray(ONES),)),
+    "jacfwd": lambda f, x: xp.jacfwd(f)(x),
+    "hvp": lambda f, x: xp.hvp(f, (x,), (xp.asarray(ONES),)),
+    "linearize": lambda f, x: xp.linearize(f, x),
+    "vmap": lambda f, x: xp.vmap(xp.grad(f))(xp.stack([x, x])),
+    "recompute": lambda f, x: xp.grad(xp.recompute_grad(f))(x),
+}
+
+
+def with_rule(f, grad_fn):
+    return xp.custom_gradient(lambda x, **keywords: (f(x, **keywords), grad_fn))
+
+
+@pytest.mark.parametrize("mode", MODES_OF_OWN)
+@pytest.mark.parametrize("how", OWN)
+def test_the_callers_array_of_an_argument_is_no_argument(how, mode, x):
+    f = lambda x: xp.sum(with_rule(lambda a: OWN[how](x, a), lambda dy: dy)(x))  # noqa: E731
+    with pytest.raises(ValueError, match=r"watched Array.*use that argument"):
+        MODES_OF_OWN[mode](f, x)
+    g = lambda x: xp.sum(with_rule(lambda a, b: a * b, lambda dy: dy)(x, b=x))  # noqa: E731
+    with pytest.raises(ValueError, match=r"watched Array.*use that argument"):
+        MODES_OF_OWN[mode](g, x)
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+@pytest.mark.parametrize("used", ["argument", "caller's Array", "result"])
+def test_grad_fn_may_use_argument_and_callers_array(used, persistent, x, near):
+    """The first derivative of x**2 is taken after its tape was left, and recorded by another tape."""
+
+    def g(x):
+        def square(a):
+            y = a * a
+            root = {"argument": a, "caller's Array": x, "result": xp.sqrt(y)}[used]
+            return y, lambda dy: dy * 2.0 * root
+
+        return xp.custom_gradient(square)(x)
+
+    with GradientTape(persistent=True) as outer:
+        outer.watch(x)
+        with GradientTape(persistent=persistent) as inner:
+            inner.watch(x)
+            y = g(x)
+        dx = inner.gradient(y, x)
+    near(dx, [2.0, 4.0, 6.0])
+    near(outer.gradient(dx, x), [2.0, 2.0, 2.0])
+    near(xp.jvp(xp.grad(lambda x: xp.sum(g(x))), (x,), (xp.asarray(ONES),))[1], [2.0] * 3)
+    near(xp.hessian(lambda x: xp.sum(g(x)))(x), 2.0 * np.eye(3))
+    if used == "result":
+        return  # a one-shot tape that is alone keeps no records of the ops inside
+    with GradientTape(persistent=persistent) as first:
+        first.watch(x)
+        y = g(x)
+    with GradientTape() as second:
+        second.watch(x)
+        dx = first.gradient(y, x)
+    near(second.gradient(dx, x), [2.0, 2.0, 2.0])

@@ -161,7 +161,10 @@ def call_with_rule(
     """
     arguments = Arguments(args, keywords)
     keeps_records = may_record_gradients(recorders())
-    trace = run_hidden(name, for_each_example(f), arguments.inputs, on_capture, keeps_records)
+    known = arguments.give_new_ids() if on_capture is OnCapture.REFUSE else {}
+    trace = run_hidden(
+        name, for_each_example(f), arguments.inputs, on_capture, keeps_records, known=known
+    )
     if written := arguments.written_arguments():
         raise ValueError(
             f"{name}: the function writes to {name_argument(signature_of, written[0])} "

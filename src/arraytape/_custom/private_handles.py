@@ -16,7 +16,7 @@ from .._array.array import IS_VIEW, KEPT, Array, wrap
 from .._array.cuts import Cut, cut_of, note_cut
 from .._array.exports import is_unwritten
 from .._array.views import private_handle
-from .._record.stack import AWAITED, new_value_id
+from .._record.stack import AWAITED, new_value_id, recorders
 from .._storage.storage import STORAGES, admitted, storage_for, storage_of
 from .._util import nest
 from .._util.array_types import RawArray
@@ -101,6 +101,21 @@ class Arguments:
             if type(leaf) is Array
         ]
         self._originals = [Original(x, x._data, x._value_id, owner) for x, owner in owned]
+
+    def give_new_ids(self) -> dict[int, int]:
+        """Give each followed Array in ``inputs.arrays`` a new value id; return {new id: old id}.
+
+        The caller's Array keeps the old id.  So recorders can tell whether the function uses its
+        argument or the caller's Array, which it may have captured.
+        """
+        stack, known = recorders(), {}
+        for i, x in enumerate(self.inputs.arrays):
+            old = x._value_id
+            if any(old in recorder.followed for recorder in stack):
+                x._value_id = new_value_id()
+                known[x._value_id] = old
+                self._originals[i] = self._originals[i]._replace(value_id=x._value_id)
+        return known
 
     def _filled(self, arrays: Sequence[Any]) -> list[Any]:
         return replace_leaves(self._leaves, self._places, arrays)

@@ -54,7 +54,7 @@ def call_record(
 class SameValue(NamedTuple):
     """The fields of a record that says: the ids ``new`` and ``known`` denote the same value.
 
-    A result of a function has one id inside the function (new), and another for the caller (known).
+    An argument or a result of a function has one id inside the function, and another for the caller.
     """
 
     plan: int
@@ -122,7 +122,9 @@ class Call:
         self.forward: Callable[..., Any] | None = getattr(pull, FORWARD, None)
         self.results = [Layout(y) for y in trace.leaves]
         self.careful = needs_care((*trace.arrays, *trace.leaves))
-        self.history: list[tuple[Record, Plan | Structural | None]] = []
+        self.history: list[tuple[Record, Plan | Structural | None]] = [
+            (same_value_record(new, old), None) for new, old in trace.known.items()
+        ]
         # An id that no value has.  ``_add_history_to`` makes each recorder that got the history follow
         # this id, so that no recorder gets the history twice.
         self.history_mark = new_value_id()
@@ -137,7 +139,7 @@ class Call:
         inner : the ids of the results inside the function, 0 for a result that is an input.
         outs : the ids of the same results for the caller.
         """
-        self.history = [(r, recorder.noticed.get(i)) for i, r in enumerate(recorder.records)]
+        self.history += [(r, recorder.noticed.get(i)) for i, r in enumerate(recorder.records)]
         # These records carry a result's cotangent from its id inside the function to its id for the
         # caller.  They stand last, because a backward pass visits the records from the end.
         self.history += [
@@ -251,7 +253,7 @@ def publish(
         if keeps_records:
             call.remember_records(
                 trace.recorder,
-                [0 if value_id in value_ids else value_id for value_id in inner],
+                [0 if i in value_ids or i in trace.known else i for i in inner],
                 outs,
             )
         if with_exits:

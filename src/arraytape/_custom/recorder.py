@@ -8,7 +8,7 @@ finds out both.  The recorders that it replaces, which get no records of the run
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
@@ -247,7 +247,7 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
             raise ValueError(
                 f"{self.name}: the function uses a watched Array that is not among its positional "
                 f"arguments, in {where} [at {user_line()}]; its gradient would be lost. Pass it as "
-                "a positional argument and use that, or stop_gradient it to use it as a constant"
+                "a positional argument and use that argument, or stop_gradient it for a constant"
             )
         if self.on_capture is OnCapture.COLLECT:
             self.captures.append(value_id)
@@ -310,6 +310,9 @@ def same_values(data: Any, other: Any) -> bool:
     )
 
 
+NO_IDS: Mapping[int, int] = {}
+
+
 # --- running a function -------------------------------------------------------------------------------
 class Trace:
     """A finished run of a user's function by ``run_hidden``: its arguments, recorder and results.
@@ -317,7 +320,9 @@ class Trace:
     recorder
         The private recorder of the run.
     arrays, value_ids
-        The Arrays in the positional arguments, and the ids of the values that they held before the run.
+        The Arrays in the positional arguments, and the ids of the caller's values.
+    known
+        The id of the caller's value, for each id of an argument that is new in the run.
     result_ids
         The id of each result inside the function; 0 for a result that does not depend on the inputs.
     y, rule
@@ -334,8 +339,10 @@ class Trace:
         result_ids: list[int],
         y: Nesting,
         rule: Any,
+        known: Mapping[int, int],
     ) -> None:
         self.recorder, self.arrays, self.value_ids = recorder, arrays, value_ids
+        self.known = known
         self.result_ids = result_ids
         self.y, self.rule, self.leaves = y, rule, nest.leaves(y)
 
@@ -365,6 +372,7 @@ def run_hidden(
     on_capture: OnCapture,
     keeps_records: bool,
     program_modes: Sequence[Mode] = (),
+    known: Mapping[int, int] = NO_IDS,
 ) -> Trace:
     """Run f, which returns ``(y, rule)``, with a private recorder in place of the caller's tapes.
 
@@ -374,12 +382,14 @@ def run_hidden(
     on_capture : the reaction to watched Arrays that are not among the arguments.
     keeps_records : True to keep the records of the ops inside f.
     program_modes : modes that observe or answer the calls of ops in this run.
+    known : the result of ``Arguments.give_new_ids``.
     """
     hidden = recorders()
-    value_ids = [x._value_id for x in inputs.arrays]
+    inner_ids = [x._value_id for x in inputs.arrays]
+    value_ids = [known.get(value_id, value_id) for value_id in inner_ids]
     followed = [
-        value_id
-        for value_id in value_ids
+        inner
+        for inner, value_id in zip(inner_ids, value_ids, strict=True)
         if any(value_id in recorder.followed for recorder in hidden)
     ]
     recorder = FunctionRecorder(
@@ -388,7 +398,7 @@ def run_hidden(
     with only_recorders(), entered(recorder):
         y, rule = f(*inputs.args, **inputs.keywords)
         result_ids = recorder.result_ids(check_results(name, y))
-    return Trace(recorder, inputs.arrays, value_ids, result_ids, y, rule)
+    return Trace(recorder, inputs.arrays, value_ids, result_ids, y, rule, known)
 
 
 def ensured_id(leaf: Array) -> int:
