@@ -12,7 +12,7 @@ from ._array.array import KEPT, Array, wrap
 from ._array.views import keep_data, peek, recorded_copy
 from ._define.docstrings import SYMBOLS
 from ._record.mode_stack import MODES, notify_access
-from ._record.stack import new_value_id, notify_assigned, recorders
+from ._record.stack import OPEN, new_value_id, notify_assigned, notify_other_threads, recorders
 from ._storage.batched.batched_data import ACTIVE, NoBatchedForm
 from ._storage.storage import holds_kind, storage_of
 from ._util.errors import describe, layout_text, user_line
@@ -360,8 +360,11 @@ class Variable(Array):
 
     def _sync(self) -> int:
         """Notify the recorders that the Variable is read, and return the id of its value."""
-        for recorder in recorders():
+        stack = recorders()
+        for recorder in stack:
             recorder.accessed(self)
+        if OPEN and not stack:
+            notify_other_threads((), self)
         return self._identity
 
     def value(self) -> Array:

@@ -348,20 +348,83 @@ def test_a_write_on_two_tapes_of_one_thread_is_told_to_none():
     assert tape.gradient(y, v, unconnected_gradients="zero").tolist() == [0.0, 0.0, 0.0]
 
 
+def in_task(work):
+    """What ``work`` returns in a task that began before the tape."""
+    context = contextvars.Context()
+
+    async def call():
+        return work()
+
+    async def wait():
+        return await asyncio.create_task(call(), context=context)
+
+    return asyncio.run(wait())
+
+
 def test_a_variable_that_only_another_thread_reads_has_no_gradient_and_the_advice_works(near):
     v = xp.Variable([1.0, 2.0])
 
-    def gradient(work):
+    def gradient(work, where=in_thread):
         with GradientTape() as tape:
-            y = in_thread(lambda: work(tape))
+            y = where(lambda: work(tape))
         return tape.gradient(y, v)
 
     def inside(tape):
         with tape.in_this_thread():
             return xp.sum(v * v)
 
+    with pytest.warns(TapeWarning, match=r"is None: .*in another thread: see in_this_thread"):
+        assert gradient(lambda tape: xp.sum(v * v)) is None
     with pytest.warns(
         TapeWarning, match=r"is None: multiply at .* another thread or task.*in_this_thread"
     ):
-        assert gradient(lambda tape: xp.sum(v * v)) is None
+        assert gradient(lambda tape: xp.sum(v * v), in_task) is None
     near(gradient(inside), [2.0, 4.0])
+
+
+READS = {
+    "op": lambda v: xp.sum(v * v),
+    "value": lambda v: xp.sum(v.value() ** 2),
+    "view": lambda v: xp.sum(v[:2] * v[:2]) + v[2] ** 2,
+    "float": lambda v: float(xp.sum(v * v)),
+    "NumPy": lambda v: np.sum(np.asarray(v) ** 2),
+    "tape there": lambda v: GradientTape() and xp.sum(v * v),
+    "recompute": lambda v: xp.recompute_grad(lambda: xp.sum(v * v))(),
+}
+OTHERS = {
+    "another Variable": lambda v, w: xp.sum(w),
+    "the same Variable later": lambda v, w: xp.sum(v) + 0.0 * xp.sum(w),
+}
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+@pytest.mark.parametrize("before", [False, True])
+@pytest.mark.parametrize("other", OTHERS)
+@pytest.mark.parametrize("read", READS)
+def test_a_part_of_a_target_from_a_thread_that_reads_a_variable_is_no_silent_number(
+    read, other, before, persistent
+):
+    v, w = xp.Variable([1.0, 2.0, 3.0], name="v"), xp.Variable([1.0, 2.0, 3.0], name="w")
+    with GradientTape(persistent=persistent) as tape:
+        first = OTHERS[other](v, w) if before else 0.0
+        part = in_thread(lambda: READS[read](v))
+        y = part + (first if before else OTHERS[other](v, w))
+    with pytest.warns(TapeWarning, match=r"in another thread: see in_this_thread"):
+        tape.gradient(y, [v, w])
+    assert tape.watched_variables() == ((w,) if "another" in other else (v, w))
+
+
+def test_a_thread_that_reads_other_variables_or_of_which_nothing_comes_back_is_no_reason_to_warn(
+    near,
+):
+    v, w = xp.Variable([1.0, 2.0, 3.0]), xp.Variable([1.0, 2.0, 3.0])
+    frozen = xp.Variable([1.0, 2.0, 3.0], trainable=False)
+    with GradientTape() as tape:
+        part = in_thread(lambda: xp.sum(w * frozen)) - 8.0
+        y = xp.sum(v * v) * part
+    near(tape.gradient(y, v), [12.0, 24.0, 36.0])
+    with GradientTape() as tape:
+        tape.watch(v)
+        y = xp.sum(v * v)
+        in_thread(lambda: xp.sum(w * v))
+    near(tape.gradient(y, v), [2.0, 4.0, 6.0])

@@ -11,7 +11,7 @@ converted value may have come back as a constant.  The message names the line of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -101,17 +101,17 @@ def record_exit_at(
 
 
 def record_exit_elsewhere(
-    recorder: Recorder, value_ids: Sequence[int], lost: set[tuple[int, str]], how: str
+    recorder: Recorder, value_ids: Collection[int], lost: set[tuple[int, str]], how: str
 ) -> None:
-    """Record, once for each value and line, that another thread used values that a recorder follows.
+    """Record, once for each value and line, that another thread used values of a recorder.
 
-    recorder : the tape or accumulator.  value_ids : the values' ids; those that it does not follow are
-    ignored.  lost : its set of pairs (value id, line), to which new pairs are added.
+    recorder : the tape or accumulator.  value_ids : the values' ids.
+    lost : its set of pairs (value id, line), to which new pairs are added.
     how : where the values were used, for messages.
     """
     line = user_line()
     for value_id in value_ids:
-        if value_id in recorder.followed and (value_id, line) not in lost:
+        if (value_id, line) not in lost:
             lost.add((value_id, line))
             record_exit([recorder], value_id, how)
 

@@ -154,13 +154,16 @@ class BaseRecorder(OfThisProcess):
 
 
 class SeesAssignments:
-    """A recorder that is notified of assignments to Variables while it is on the stack."""
+    """A recorder that is notified of assignments to Variables, and of reads in other threads."""
 
     def assigned(self, variable: Variable, value: RawArray | npt.ArrayLike, /) -> None:
         """React to an assignment to ``variable``, before its value changes.
 
         value : the new value, or the operand of an in-place operator.
         """
+
+    def read_elsewhere(self, variable: Variable, /) -> None:
+        """React to the read of ``variable`` in a thread that has no recorder."""
 
 
 class SeesCalls:
@@ -185,13 +188,13 @@ def notify_assigned(variable: Variable, value: RawArray | npt.ArrayLike) -> None
 def add_structural_record(recorder: Recorder, record: Record) -> None:
     """Add a record that no op made, as of a view or a write, to a recorder (a tape, say).
 
-    The recorder then follows the result.  Do nothing if the recorder follows no value, for example
+    The recorder then follows the result.  Do nothing if the recorder cannot follow values, for example
     because its block has ended.
 
     record : a record with one result.
     """
     followed = recorder.followed
-    if followed:
+    if isinstance(followed, set):
         recorder.record(record)
         followed.add(record[1])
 
@@ -313,17 +316,21 @@ def replace_recorder(old: Recorder, new: Recorder) -> None:
         STACK.set((get_ident(), swapped))
 
 
-def notify_other_threads(value_ids: Sequence[int]) -> None:
+def notify_other_threads(value_ids: Sequence[int], variable: Variable | None = None) -> None:
     """Notify the recorders (tapes, say) of other threads that this thread used or replaced values.
 
     A thread without recorders records nothing, so a gradient may be None; a warning can then say why.
+
+    variable : a Variable that this thread reads; a tape may not follow its value yet.
     """
     for key, reference in OPEN.copy().items():
         recorder = reference()
-        if recorder is not None:
-            recorder.used_elsewhere(value_ids)
-        else:
+        if recorder is None:
             OPEN.pop(key, None)
+        elif variable is None:
+            recorder.used_elsewhere(value_ids)
+        elif isinstance(recorder, SeesAssignments):
+            recorder.read_elsewhere(variable)
 
 
 def _forget() -> None:

@@ -96,7 +96,8 @@ class ForwardPass(BaseRecorder):
     def used_elsewhere(self, value_ids: Sequence[int], /) -> None:
         """Note that another thread used values: the tangents of what it computed are missing."""
         if get_ident() != self.home:
-            record_exit_elsewhere(self, value_ids, self.lost, "in another thread")
+            own = self.followed.intersection(value_ids)
+            record_exit_elsewhere(self, own, self.lost, "in another thread")
 
     def watch_primal(self, x: Array, t: Array) -> None:
         """Follow the primal x with the tangent t: ops then compute tangents of values made from x."""

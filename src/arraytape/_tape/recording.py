@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from threading import get_ident
 from types import FrameType
@@ -409,10 +409,24 @@ class Recording(BaseRecorder, SeesAssignments):
         The note is for the warning about a gradient of None.  Values that the tape does not follow are
         ignored.
         """
-        if get_ident() == self.home or get_ident() in self.workers:
-            return  # another asyncio task in a thread of the tape used the values: that is no mistake
-        self.lost = self.lost or set()
-        record_exit_elsewhere(self, value_ids, self.lost, "in another thread: see in_this_thread")
+        self.note_use_elsewhere(self.followed.intersection(value_ids))
+
+    def read_elsewhere(self, variable: Variable, /) -> None:
+        """Note that another thread read a Variable, if the tape would watch it in its own thread.
+
+        The tape need not follow the Variable yet, so ``used_elsewhere`` may not note the use.
+        """
+        watchable = self.watches_variables and variable._trainable and inexact(variable._data)
+        if watchable and self.followed is not UNFOLLOWED:
+            self.note_use_elsewhere((variable._current_id(),))
+
+    def note_use_elsewhere(self, value_ids: Collection[int]) -> None:
+        # Another asyncio task in a thread of the tape may use the values: that is no mistake.
+        if value_ids and get_ident() != self.home and get_ident() not in self.workers:
+            self.lost = self.lost or set()
+            record_exit_elsewhere(
+                self, value_ids, self.lost, "in another thread: see in_this_thread"
+            )
 
     def close_everywhere(self) -> None:
         """Close the tape's own block and all its ``in_this_thread`` blocks."""
