@@ -40,6 +40,17 @@ MAY_COPY = frozenset((RESHAPE, DIAGONAL, WINDOWS, REAL, IMAG, PICK, READ_ONLY))
 UNWRITABLE = frozenset((BROADCAST, WINDOWS, READ_ONLY))  # steps whose result is read-only
 
 
+class JoinedStep(tuple[str, Any]):
+    """The first step of a path that ``shortened`` made from other steps."""
+
+    __slots__ = ()
+
+
+def repeats_elements(path: Path) -> bool:
+    """Return True if a path leads to a view that may show an element several times, all read-only."""
+    return any(kind is BROADCAST or kind is WINDOWS for kind, _ in path)
+
+
 class RawWriter(Protocol):
     """The type of an object that can write to raw data, such as NumPy arrays.
 

@@ -83,6 +83,7 @@ from .paths import (
     READ_ONLY,
     REAL,
     RESHAPE,
+    JoinedStep,
     Path,
     inverse_permutation,
     take_step,
@@ -187,7 +188,10 @@ def make_view(x: Array, part: RawArray, path: Path, data: RawArray) -> Array:
 def extended_path(root: Array, path: Path, more: Path) -> Path:
     """Return ``path + more``, or an equivalent path with fewer steps, from ``root`` to a view."""
     path += more
-    return path if len(path) <= LONG else shortened(path, root._data.shape)
+    if len(path) <= LONG:
+        return path
+    first, *rest = shortened(path, root._data.shape)
+    return (JoinedStep(first), *rest)
 
 
 def make_picked_view(x: Array, part: RawArray, key: Index) -> Array:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from .._array.array import Array
+from .._array.array import IS_VIEW, Array
+from .._array.paths import repeats_elements
 from .._exits.lost_parts import Doubt
 from .._exits.modes import mode_of
 from .._record.stack import OfThisProcess
@@ -46,8 +47,8 @@ class ForwardAccumulator(OfThisProcess, Block):
     TypeError
         When a primal is no Array, or a tangent neither an Array nor numbers.
     ValueError
-        When a primal is given twice, a tangent does not fit its primal, or ``exits`` is not one of the
-        allowed words.
+        When a primal is given twice, or is a view that repeats elements (``broadcast_to``).  When a
+        tangent does not fit its primal, or ``exits`` is not one of the allowed words.
 
     Examples
     --------
@@ -183,6 +184,11 @@ def tangent_of(x: Array, given: Operand) -> Array:
     if not differentiable(x):
         raise ValueError(
             f"ForwardAccumulator: a primal of dtype {x.dtype} has no derivative [at {user_line()}]"
+        )
+    if x._state & IS_VIEW and repeats_elements(x._view.path):
+        raise ValueError(
+            "ForwardAccumulator: compute with a copy, x = xp.asarray(x, copy=True), in place of the "
+            f"view {describe(x)}, which shows some elements several times [at {user_line()}]"
         )
     t = array_on_device_of(x, given, "ForwardAccumulator: a tangent")
     if x.shape != t.shape or x.dtype != t.dtype:

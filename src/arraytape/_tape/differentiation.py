@@ -14,7 +14,7 @@ import numpy as np
 
 from .._array.array import Array, wrap
 from .._array.cuts import note_cut
-from .._array.paths import Path
+from .._array.paths import Path, add_through
 from .._exits.modes import mode_of
 from .._record.stack import AWAITED, UNSTARTED, new_value_id, ops_may_be_recorded
 from .._storage.batched.batched_data import REPLAY, open_hidden_axis
@@ -116,10 +116,14 @@ class Differentiation:
             else self.locate_source(x, unwatched)
             for x in asked
         ]
-        value_ids = [value_id for value_id, _ in self.places]
         self.starts = [
             recording.value_id_of(x, current_value=True) or unwatched.get(id(x), 0) for x in targets
         ]
+        # For the index of each source that is a view: the views made from it, as pairs (id, path).
+        self.views = {
+            i: views for i, x in enumerate(asked) if (views := recording.views_of_source(x))
+        }
+        value_ids = self.source_ids()
         if recording.has_missing_rules:
             check_rules(recording.records, self.starts, value_ids)
         if recording.persistent and recording.active:
@@ -140,6 +144,11 @@ class Differentiation:
         if not value_id:
             value_id = unwatched[id(x)] = unwatched.get(id(x)) or new_value_id()
         return value_id, ()
+
+    def source_ids(self) -> list[int]:
+        """Return the ids of the values from whose cotangents the gradients of the sources are taken."""
+        views = [value_id for views in self.views.values() for value_id, _ in views]
+        return [*(value_id for value_id, _ in self.places), *views]
 
     # --- passes -----------------------------------------------------------------------------------
     def run_pass(
@@ -248,7 +257,7 @@ class Differentiation:
 
         seeds : the cotangent of each target, with which the pass begins.
         """
-        value_ids, known = {value_id for value_id, _ in self.places}, self.recording.known
+        value_ids, known = set(self.source_ids()), self.recording.known
         pass_.wanted = value_ids - self.recording.leaves
         pass_.frugal = self.recording.frugal and not pass_.data.recorded
         for start, seed in zip(self.starts, seeds, strict=True):
@@ -281,7 +290,7 @@ class Differentiation:
         """
         pass_ = BackwardPass(data, self.recording.known)
         self.seed(pass_, seeds)
-        releasing = ReleasingPass(pass_, self.recording, [value_id for value_id, _ in self.places])
+        releasing = ReleasingPass(pass_, self.recording, self.source_ids())
         return self.collect_gradients(releasing.run_releasing(guard))
 
     def collect_gradients(self, pass_: BackwardPass) -> list[Any]:
@@ -301,6 +310,8 @@ class Differentiation:
                 found.append(wrap(np.asarray(g)))
             else:
                 found.append(self.gradient_at(pass_, value_id, path))
+        for i, views in self.views.items():
+            found[i] = self.with_gradients_of_views(pass_, self.asked[i], found[i], views)
         if isinstance(pass_, GuardedPass) and pass_.undefined:
             warn_of_undefined(pass_.undefined, found)
         return found
@@ -321,6 +332,24 @@ class Differentiation:
             part = data.copy_data(part)
         borrowed.add(value_id)
         return data.as_gradient(part)
+
+    def with_gradients_of_views(
+        self, pass_: BackwardPass, x: Array, g: Array | None, views: Sequence[GradientPlace]
+    ) -> Any:
+        """Return the gradient of x, a view, with the terms of views that were made from x.
+
+        g : the gradient of uses of x itself, or None.  views : pairs (value id, path from x).
+        """
+        data = pass_.data
+        total = None if g is None else data.of_array(g)
+        for value_id, path in views:
+            part = pass_.peek(value_id)
+            if part is None:
+                continue
+            if total is None:
+                total = data.xp.zeros(x.shape, dtype=x.dtype, device=part.device)
+            total = add_through(data.widen_buffer(total, part), path, part, data)
+        return None if total is None else data.as_gradient(total)
 
     # --- answers ----------------------------------------------------------------------------------
     def answers(

@@ -17,11 +17,19 @@ from weakref import ref
 
 import numpy as np
 
-from .._array.aliasing import VIEW, ViewsRead, view_record, watch_record
+from .._array.aliasing import (
+    VIEW,
+    WATCH,
+    ViewsRead,
+    has_other_views,
+    view_record,
+    views_made_from,
+    watch_record,
+)
 from .._array.array import IS_VIEW, MOVING, Array
 from .._array.cuts import ENOUGH, budget, forget_freed_tapes, may_note
 from .._array.exits import ENTERED, LEFT, record_exit_elsewhere
-from .._array.paths import Path
+from .._array.paths import Path, repeats_elements
 from .._array.views import location
 from .._exits.constant_entries import Journal
 from .._exits.modes import mode_of
@@ -589,14 +597,14 @@ class Recording(BaseRecorder, SeesAssignments):
             if x._has_state and not any(x is other for other in self.variables):
                 self.variables += (x,)
             source = value_id
-            if known:
-                source, path = self.source_of(root, value_id, path)
-            else:
+            if not known:
                 if path:
                     self.implied = self.implied or set()
                     self.implied.add(value_id)
                 self.leaves.add(value_id)
                 self.known.add(value_id)
+            if known or (path and repeats_elements(path)):
+                source, path = self.source_of(x, root, value_id, path)
             if UNSTARTED:
                 UNSTARTED.pop(id(self), None)
             # The same as ``Watched(...)``, but faster: the ``__new__`` of a named tuple is in Python.
@@ -611,29 +619,65 @@ class Recording(BaseRecorder, SeesAssignments):
             self.watches_large = True
             self.choose_record()
 
-    def source_of(self, root: Array, value_id: int, path: Path) -> tuple[int, Path]:
+    def source_of(self, x: Array, root: Array, value_id: int, path: Path) -> tuple[int, Path]:
         """Return where a pass finds the gradient of an Array that is watched: (value id, path).
 
         The gradient is the cotangent of the value, viewed along the path.  The caller has made the tape
         follow the root.
 
-        root : the Array that owns the data.  value_id : the id of the root's value.
-        path : the steps from the root to the Array, which is a view unless the path is ().
+        x : the Array.  root : the Array that owns the data.  value_id : the id of the root's value.
+        path : the steps from the root to x, which is a view unless the path is ().
         """
         if not path and value_id not in self.implied:
             return value_id, path
         # Ops from before the watch do not count for the gradient of this source.  So the source gets a
         # new id.  WATCH records connect it to the root's value, and to recorded views of the root.
         watched, shape = new_value_id(), root.shape
-        self.views_read = self.views_read or ViewsRead()
-        self.views_read.read_views(self.records)
-        seen = {value_id: (), **self.views_read.views_overlapping(value_id, path, shape)}
+        if repeats_elements(path):
+            # No element of the root is one of x.  So the gradient has the uses of x, and of views of x.
+            own = self.value_id_of(x, current_value=True)
+            seen = {own: (), **dict(views_made_from(x, value_id, self.records))}
+            shape, path = x.shape, ()
+        else:
+            self.views_read = self.views_read or ViewsRead()
+            self.views_read.read_views(self.records)
+            seen = {value_id: (), **self.views_read.views_overlapping(value_id, path, shape)}
         self.records.extend(
             watch_record(seen=id_, watched=watched, shape=shape, path_to_seen=to_id, path=path)
             for id_, to_id in seen.items()
         )
         self.leaves.add(watched)
         return watched, ()
+
+    def views_of_source(self, x: Array) -> list[tuple[int, Path]]:
+        """Return the recorded views made from a source, if its gradient needs their cotangents as well.
+
+        These are pairs (value id, path from x).  The gradient of a watched view is a part of that of its
+        root, unless the view repeats elements.
+        """
+        if not x._state & IS_VIEW:
+            return []
+        entry, records = self.watched.get(id(x)), self.records
+        if entry is not None and not repeats_elements(x._view.path):
+            return []
+        seen = x._view.seen if entry is None else entry.root
+        if has_other_views(x, seen, records, writes=entry is not None):
+            warnings.warn(
+                "a part of the gradient may be missing: compute with a copy, "
+                f"x = xp.asarray(x, copy=True), in place of the view {describe(x)}. Its root was "
+                "written to since, or a view of it was made in more than 8 steps",
+                TapeWarning,
+                stacklevel=stacklevel(),
+            )
+        found = views_made_from(x, seen, records)
+        if entry is None:
+            return found
+        before = {
+            record[1]
+            for record in records
+            if record[0] == WATCH.number and record[2] == entry.source
+        }
+        return [view for view in found if view[0] not in before]
 
     # --- for derivatives -------------------------------------------------------------------------
     def check_usable(self) -> None:
