@@ -427,12 +427,16 @@ class CuPyStorage(Storage):
         self.xp: Any = CuPyNamespace(compat, cupy)
         self.kernels = self.xp.kernels
         self.captured_products = self.xp.captured_products
+        self.of_cublas = self.xp.of_cublas
         if len(self.devices()) > 1:
             self.xp = Placed(self.xp, self)
         self.ones: dict[tuple[Any, int], Any] = {}  # (dtype, number of the device) -> 0-d data of 1
 
     def fuses(self, x: Any) -> bool:
         return type(x) is self.kind or isinstance(x, int | float | complex | np.generic)
+
+    def capturable(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return functools.partial(self.of_cublas, function)
 
     def fused(
         self, function: Callable[..., Any], summed: tuple[int, ...] = ()

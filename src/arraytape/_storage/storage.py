@@ -93,6 +93,10 @@ class Storage:
         """Return True if x may be an argument of a fused function: elementwise code in one kernel."""
         return False
 
+    def capturable(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return ``function``, changed so that a CUDA graph can capture its matrix products."""
+        return function
+
     def fused(
         self, function: Callable[..., Any], summed: tuple[int, ...] = ()
     ) -> Callable[..., Any]:

@@ -18,6 +18,7 @@ from .._array.paths import walk_path
 from .._array.views import current
 from .._record.op_facts import facts_of
 from .._storage.standard import Size, Standard
+from .._storage.storage import storage_for
 from .._util import nest
 from .._util.array_types import Index, Namespace, RawArray, RawOperand
 from .._util.errors import user_line
@@ -320,6 +321,8 @@ class Export:
                     args[i] = in_dtype_of(over, node, args[i], node.args[i])
             if node.op.startswith("fft.") and node.args[0].dtype.kind == "f":
                 args = self.complex_where_needed(over, node, args)
+            if args and (storage := storage_for(type(args[0]))) is not None:
+                function = storage.capturable(function)
             return function(*args, **options)
         except (AttributeError, IndexError, NotImplementedError, TypeError, ValueError) as error:
             name = node.op.removeprefix(f"{FOREIGN}.")
