@@ -135,6 +135,43 @@ def test_of_a_variable(near):
     near(tape.gradient(z, v), [20.0, 40.0])
 
 
+USES = {
+    "item": lambda v: v[0],
+    "part": lambda v: v[:, 1:],
+    "transposed": lambda v: v.T,
+    "part of a part": lambda v: v[1:][:, 0],
+    "rows": lambda v: next(iter(v)),
+    "many steps": lambda v: v.T.T.T.T.T.T.T.T.T.T[0],
+    "reshaped": lambda v: xp.reshape(v, (3, 1, 3)),
+}
+
+
+@pytest.mark.parametrize("early", [False, True])
+@pytest.mark.parametrize("use", USES)
+def test_of_a_view_from_which_others_were_made_it_raises_and_of_a_copy_it_sees_all(
+    use, early, near
+):
+    x, seen = xp.asarray(np.arange(9.0).reshape(3, 3)), []
+
+    def gradient(of, keep):
+        with xp.GradientTape() as tape:
+            tape.watch(x)
+            v = of(x * x)
+            part = xp.sum(USES[use](v) ** 2) if early else 0.0
+            diagnose.on_gradient(v, keep)
+            y = part + xp.sum(v) + xp.sum(USES[use](v) ** 2)
+        return tape.gradient(y, v if of is copied else x)
+
+    def copied(h):
+        return xp.asarray(xp.matrix_transpose(h), copy=True)
+
+    with pytest.raises(ValueError, match=r"with a copy, x = xp.asarray\(x, copy=True\)"):
+        gradient(xp.matrix_transpose, seen.append)
+    assert not seen
+    found = gradient(copied, seen.append)
+    near(seen[0], found)
+
+
 def test_of_a_view_and_of_its_root(near):
     x = vector()
     with xp.GradientTape() as tape:

@@ -161,14 +161,14 @@ def position_along_first_axis(path: Path, shape: tuple[int, ...]) -> int | None:
     return positions[part][0] if len(positions[part]) == 1 else None
 
 
-def views_made_from(x: Array, seen: int, records: Sequence[Record]) -> list[tuple[int, Path]]:
-    """Return the recorded views that were made from the view x: pairs (value id, path from x).
+def views_made_from(path: Path, seen: int, records: Sequence[Record]) -> list[tuple[int, Path]]:
+    """Return the recorded views that were made from a view x: pairs (value id, path from x).
 
     For ``x = h.T``, the list has the view ``x[0]``, and has neither ``h[0]`` nor another ``h.T[0]``.
 
-    seen : the value id that the root of x had when the views were read.
+    path : the path of x.  seen : the value id that the root of x had when the views were read.
     """
-    n, last = len(x._view.path), x._view.path[-1]
+    n, last = len(path), path[-1]
     # The path of a view begins with the path of the view from which it was made, with the same steps.
     return [
         (record[1], record[4][n:])
@@ -180,21 +180,21 @@ def views_made_from(x: Array, seen: int, records: Sequence[Record]) -> list[tupl
     ]
 
 
-def has_other_views(x: Array, seen: int, records: Sequence[Record], writes: bool) -> bool:
-    """Return True if ``views_made_from`` may lack views that were made from the view x.
+def has_other_views(path: Path, seen: int, records: Sequence[Record], writes: bool) -> bool:
+    """Return True if ``views_made_from`` may lack views that were made from a view x.
 
     They lie behind a path that was joined from more than LONG steps.
 
-    seen : the value id that the root of x had when the views were read.
+    path : the path of x.  seen : the value id that the root of x had when the views were read.
     writes : True to return True also if x was read after a later write to its root.
     """
-    n, last = len(x._view.path), x._view.path[-1]
+    n, last = len(path), path[-1]
     for record in records:
         if record[0] != VIEW.number or not record[4]:
             continue
-        path = record[4]
-        is_made_from = len(path) >= n and path[n - 1] is last
-        if record[2] == seen and type(path[0]) is JoinedStep and not is_made_from:
+        other = record[4]
+        is_made_from = len(other) >= n and other[n - 1] is last
+        if record[2] == seen and type(other[0]) is JoinedStep and not is_made_from:
             return True
         if writes and is_made_from and record[2] > seen:
             return True

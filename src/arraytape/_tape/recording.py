@@ -636,7 +636,7 @@ class Recording(BaseRecorder, SeesAssignments):
         if repeats_elements(path):
             # No element of the root is one of x.  So the gradient has the uses of x, and of views of x.
             own = self.value_id_of(x, current_value=True)
-            seen = {own: (), **dict(views_made_from(x, value_id, self.records))}
+            seen = {own: (), **dict(views_made_from(x._view.path, value_id, self.records))}
             shape, path = x.shape, ()
         else:
             self.views_read = self.views_read or ViewsRead()
@@ -661,7 +661,7 @@ class Recording(BaseRecorder, SeesAssignments):
         if entry is not None and not repeats_elements(x._view.path):
             return []
         seen = x._view.seen if entry is None else entry.root
-        if has_other_views(x, seen, records, writes=entry is not None):
+        if has_other_views(x._view.path, seen, records, writes=entry is not None):
             warnings.warn(
                 "a part of the gradient may be missing: compute with a copy, "
                 f"x = xp.asarray(x, copy=True), in place of the view {describe(x)}. Its root was "
@@ -669,7 +669,7 @@ class Recording(BaseRecorder, SeesAssignments):
                 TapeWarning,
                 stacklevel=stacklevel(),
             )
-        found = views_made_from(x, seen, records)
+        found = views_made_from(x._view.path, seen, records)
         if entry is None:
             return found
         before = {

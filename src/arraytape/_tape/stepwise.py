@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
+from .._array.aliasing import VIEW, has_other_views, views_made_from
 from .._array.array import Array
 from .._record.plan import PLANS, Record, results_of
 from .._util.errors import describe, layout_text, user_line
@@ -51,6 +52,7 @@ def walk_stepwise(pass_: BackwardPass, recording: Recording) -> None:
     """
     hooks, profile = dict(recording.hooks), recording.profile
     makers = makers_of(recording.records, hooks)
+    check_hooked_views(recording.records, makers)
     for i in range(len(recording.records) - 1, -1, -1):
         record = recording.records[i]
         # A cotangent is complete when the pass reaches the record that made the value: call its hooks.
@@ -131,6 +133,24 @@ def makers_of(records: Sequence[Record], value_ids: Collection[int]) -> dict[int
     return {
         value_id: i for i in places for value_id in results_of(records[i]) if value_id in value_ids
     }
+
+
+def check_hooked_views(records: Sequence[Record], makers: dict[int, int]) -> None:
+    """Raise ValueError if a hook belongs to a view from which the tape has read further views.
+
+    The cotangents of these go to the root of the view, so that the hook would get a part.
+
+    makers : the result of ``makers_of`` for the ids of the values that have hooks.
+    """
+    for i in makers.values():
+        if records[i][0] == VIEW.number and (path := records[i][4]):
+            seen = records[i][2]
+            if views_made_from(path, seen, records) or has_other_views(path, seen, records, False):
+                raise ValueError(
+                    "on_gradient: register the function with a copy, x = xp.asarray(x, copy=True), and "
+                    "compute with this copy. The value is a view, from which other views were made, "
+                    f"and their gradients do not go through it [at {user_line()}]"
+                )
 
 
 def call_hooks(pass_: BackwardPass, value_id: int, hooks: Sequence[Hook]) -> None:

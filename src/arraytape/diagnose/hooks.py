@@ -52,7 +52,7 @@ def on_gradient(x: Any, f: Callable[[Any], Any]) -> Callable[[], None]:
         When x is no Array nor a nesting of Arrays, or f cannot be called.
     ValueError
         When no tape that records here follows x, or x is a watched view of another Array.  The backward
-        pass raises it when f returns something else.
+        pass raises it when f returns something else, or when other views were made from x, a view.
 
     Notes
     -----
