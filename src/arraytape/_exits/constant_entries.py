@@ -21,6 +21,7 @@ from .._util.source_locations import Stack, stack_here
 SAMPLE = 64  # only so many first elements of constants and of converted values are compared
 REMEMBERED = 64  # the number of conversions whose values are kept for comparison
 OPERATORS = "<arraytape"  # the beginning of the file name of a compiled op
+WRITE = "record_write"  # the function that records ``x[key] = value`` and ``x += value``
 
 
 class Entry(NamedTuple):
@@ -142,10 +143,12 @@ def operands_of(plan: Plan | Structural, places: Sequence[int], depth: int) -> l
     """Return the raw data (as of NumPy) of an op's inputs for a record that is just being made.
 
     plan : the description of the op's inputs.  places : the indices of the wanted inputs.  The data are
-    local variables of the op's compiled function, ``depth`` frames above.  Return [] if that frame is no
-    compiled op.
+    local variables of the op's compiled function, or of ``record_write``, ``depth`` frames above.  Return
+    [] if that frame is neither.
     """
     frame = sys._getframe(depth)
+    if frame.f_code.co_name == WRITE:
+        return [frame.f_locals["value"]] if 1 in places else []
     if not isinstance(plan, Plan) or not frame.f_code.co_filename.startswith(OPERATORS):
         return []
     values = frame.f_locals
