@@ -143,8 +143,8 @@ def operands_of(plan: Plan | Structural, places: Sequence[int], depth: int) -> l
     """Return the raw data (as of NumPy) of an op's inputs for a record that is just being made.
 
     plan : the description of the op's inputs.  places : the indices of the wanted inputs.  The data are
-    local variables of the op's compiled function, or of ``record_write``, ``depth`` frames above.  Return
-    [] if that frame is neither.
+    local variables of the op's compiled function, or of ``record_write``, ``depth`` frames above.
+    Return [] if that frame is neither.
     """
     frame = sys._getframe(depth)
     if frame.f_code.co_name == WRITE:
