@@ -284,12 +284,15 @@ def with_rule(f, grad_fn):
 @pytest.mark.parametrize("mode", MODES_OF_OWN)
 @pytest.mark.parametrize("how", OWN)
 def test_the_callers_array_of_an_argument_is_no_argument(how, mode, x):
-    f = lambda x: xp.sum(with_rule(lambda a: OWN[how](x, a), lambda dy: dy)(x))  # noqa: E731
-    with pytest.raises(ValueError, match=r"watched Array.*use that argument"):
-        MODES_OF_OWN[mode](f, x)
-    g = lambda x: xp.sum(with_rule(lambda a, b: a * b, lambda dy: dy)(x, b=x))  # noqa: E731
-    with pytest.raises(ValueError, match=r"watched Array.*use that argument"):
-        MODES_OF_OWN[mode](g, x)
+    def captured(x):
+        return xp.sum(with_rule(lambda a: OWN[how](x, a), lambda dy: dy)(x))
+
+    def passed_by_name(x):
+        return xp.sum(with_rule(lambda a, b: a * b, lambda dy: dy)(x, b=x))
+
+    for f in (captured, passed_by_name):
+        with pytest.raises(ValueError, match=r"watched Array.*use that argument"):
+            MODES_OF_OWN[mode](f, x)
 
 
 @pytest.mark.parametrize("persistent", [False, True])

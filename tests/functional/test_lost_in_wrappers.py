@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import arraytape as xp
+from attack.lost_parts import by_tape
 
 X = np.asarray([0.25, 0.8, -0.35])
 
@@ -40,13 +41,6 @@ WRAPPERS = {
     "function": xp.function,
     "beside a vmap": lambda f: lambda x: xp.sum(xp.vmap(lambda row: row * f(x))(xp.ones((2, 3)))),
 }
-
-
-def by_tape(f, x):
-    with xp.GradientTape() as tape:
-        tape.watch(x)
-        y = f(x)
-    return tape.gradient(y, x)
 
 
 def by_accumulator(f, x):

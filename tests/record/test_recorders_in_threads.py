@@ -349,7 +349,7 @@ def test_a_write_on_two_tapes_of_one_thread_is_told_to_none():
 
 
 def in_task(work):
-    """What ``work`` returns in a task that began before the tape."""
+    """Return what ``work`` returns in a task that began before the tape."""
     context = contextvars.Context()
 
     async def call():

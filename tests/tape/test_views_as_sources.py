@@ -79,9 +79,57 @@ def test_an_unwatched_view_has_the_gradient_of_its_uses_and_of_views_made_from_i
     is_near(tape.gradient([y, sibling], v), expected(uses, v))  # as in TensorFlow
 
 
+def weighted(x):
+    return xp.sum(1.5 * xp.real(x) - (0.5 * xp.imag(x) if x.dtype.kind == "c" else 0.0))
+
+
+OTHER_MAKES = {
+    "0-d": lambda h: h[0, 0],
+    "0-d, repeated": lambda h: xp.broadcast_to(h[0, 0], (3, 2)),
+    "empty": lambda h: h[:0],
+    "strided": lambda h: h[::2, ::-1],
+    "real part": xp.real,
+    "imaginary part": lambda h: xp.imag(h) if h.dtype.kind == "c" else h[1:],
+}
+OTHER_USES = {
+    "itself": lambda v: v * v,
+    "new axis": lambda v: v[None] ** 2,
+    "real part": lambda v: xp.real(v) ** 3,
+    "imaginary part": lambda v: xp.imag(v) ** 2 if v.dtype.kind == "c" else v[...] ** 2,
+    "conjugate": lambda v: xp.conj(v[...]) * v,
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("make", MAKES | OTHER_MAKES)
+def test_a_view_of_another_dtype_or_without_axes_has_the_gradient_of_a_copy(make, dtype):
+    x = xp.asarray((X + (0.5j * X[::-1] if "complex" in dtype else 0.0)).astype(dtype))
+
+    def total(uses, v):
+        return sum(weighted(OTHER_USES[name](v)) for name in uses)
+
+    for uses, watched in itertools.product(itertools.combinations(OTHER_USES, 2), (False, True)):
+        with GradientTape() as tape:
+            tape.watch(x)
+            v = (MAKES | OTHER_MAKES)[make](x * x)
+            if watched:
+                tape.watch(v)
+            y = total(uses, v)
+        found, copy = tape.gradient(y, v), xp.asarray(v, copy=True)
+        with GradientTape() as tape:
+            tape.watch(copy)
+            y = total(uses, copy)
+        wanted = tape.gradient(y, copy)
+        assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+        near = 1e-5 if dtype in ("float32", "complex64") else 1e-12
+        np.testing.assert_allclose(np.asarray(found), np.asarray(wanted), near, near)
+
+
 @pytest.mark.parametrize("make", MAKES)
 def test_the_jacobian_of_an_unwatched_view(make):
-    f = lambda v: xp.stack([use_all(("row",), v), use_all(("itself", "transpose"), v)])  # noqa: E731
+    def f(v):
+        return xp.stack([use_all(("row",), v), use_all(("itself", "transpose"), v)])
+
     x = xp.asarray(X)
     with GradientTape() as tape:
         tape.watch(x)
@@ -114,8 +162,8 @@ def test_each_element_of_a_watched_view_that_repeats_elements_is_one_source(make
         is_near(
             tape.gradient(y, x), np.asarray(xp.grad(lambda x: use_all(uses, MAKES[make](x)))(x))
         )
-    squared = lambda v: xp.sum(xp.grad(lambda v: use_all(uses, v))(v) ** 2)  # noqa: E731
-    second = xp.grad(squared)(xp.asarray(v, copy=True))
+    gradient = xp.grad(lambda v: use_all(uses, v))
+    second = xp.grad(lambda v: xp.sum(gradient(v) ** 2))(xp.asarray(v, copy=True))
     is_near(outer.gradient(product, v), np.asarray(second))
 
 

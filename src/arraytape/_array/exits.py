@@ -109,7 +109,7 @@ def record_exit_elsewhere(
     lost : its set of pairs (value id, line), to which new pairs are added.
     how : where the values were used, for messages.
     """
-    line = user_line()
+    line = user_line() if value_ids else ""
     for value_id in value_ids:
         if (value_id, line) not in lost:
             lost.add((value_id, line))

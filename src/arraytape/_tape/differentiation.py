@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._array.array import Array, wrap
+from .._array.array import IS_VIEW, Array, wrap
 from .._array.cuts import note_cut
 from .._array.paths import Path, add_through
 from .._exits.modes import mode_of
@@ -121,9 +121,14 @@ class Differentiation:
         ]
         # For the index of each source that is a view: the views made from it, as pairs (id, path).
         self.views = {
-            i: views for i, x in enumerate(asked) if (views := recording.views_of_source(x))
+            i: views
+            for i, x in enumerate(asked)
+            if x._state & IS_VIEW and (views := recording.views_of_source(x))
         }
-        value_ids = self.source_ids()
+        # The ids of the values from whose cotangents the gradients of the sources are taken.
+        value_ids = self.source_ids = [value_id for value_id, _ in self.places]
+        for views in self.views.values():
+            value_ids += [value_id for value_id, _ in views]
         if recording.has_missing_rules:
             check_rules(recording.records, self.starts, value_ids)
         if recording.persistent and recording.active:
@@ -144,11 +149,6 @@ class Differentiation:
         if not value_id:
             value_id = unwatched[id(x)] = unwatched.get(id(x)) or new_value_id()
         return value_id, ()
-
-    def source_ids(self) -> list[int]:
-        """Return the ids of the values from whose cotangents the gradients of the sources are taken."""
-        views = [value_id for views in self.views.values() for value_id, _ in views]
-        return [*(value_id for value_id, _ in self.places), *views]
 
     # --- passes -----------------------------------------------------------------------------------
     def run_pass(
@@ -257,7 +257,7 @@ class Differentiation:
 
         seeds : the cotangent of each target, with which the pass begins.
         """
-        value_ids, known = set(self.source_ids()), self.recording.known
+        value_ids, known = set(self.source_ids), self.recording.known
         pass_.wanted = value_ids - self.recording.leaves
         pass_.frugal = self.recording.frugal and not pass_.data.recorded
         for start, seed in zip(self.starts, seeds, strict=True):
@@ -290,7 +290,7 @@ class Differentiation:
         """
         pass_ = BackwardPass(data, self.recording.known)
         self.seed(pass_, seeds)
-        releasing = ReleasingPass(pass_, self.recording, self.source_ids())
+        releasing = ReleasingPass(pass_, self.recording, self.source_ids)
         return self.collect_gradients(releasing.run_releasing(guard))
 
     def collect_gradients(self, pass_: BackwardPass) -> list[Any]:

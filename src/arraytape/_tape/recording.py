@@ -650,13 +650,11 @@ class Recording(BaseRecorder, SeesAssignments):
         return watched, ()
 
     def views_of_source(self, x: Array) -> list[tuple[int, Path]]:
-        """Return the recorded views made from a source, if its gradient needs their cotangents as well.
+        """Return the recorded views made from x, a view, if its gradient needs their cotangents as well.
 
         These are pairs (value id, path from x).  The gradient of a watched view is a part of that of its
         root, unless the view repeats elements.
         """
-        if not x._state & IS_VIEW:
-            return []
         entry, records = self.watched.get(id(x)), self.records
         if entry is not None and not repeats_elements(x._view.path):
             return []
